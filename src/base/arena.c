@@ -1,0 +1,111 @@
+/* Bump allocation in growing blocks; see arena.h. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALIGN		16u
+#define FIRST_BLOCK	(16u << 10)
+#define LAST_BLOCK	(1u << 20)
+
+struct arena_block {
+	struct arena_block *older;
+	size_t size;
+};
+
+static_assert(sizeof(struct arena_block) % ALIGN == 0, "blocks must keep the alignment");
+
+void arena_release(struct arena *a)
+{
+	while (a->head) {
+		struct arena_block *older = a->head->older;
+
+		free(a->head);
+		a->head = older;
+	}
+	*a = ARENA(a->max);
+}
+
+static bool add_block(struct arena *a, size_t want)
+{
+	size_t size = a->head ? MIN(a->head->size * 2, LAST_BLOCK) : FIRST_BLOCK;
+	struct arena_block *b;
+
+	if (want > a->max)
+		return false;
+	size = MAX(size, want + sizeof(*b));
+	if (size > a->max - a->used)
+		return false;
+	b = malloc(size);
+	if (!b)
+		return false;
+	b->older = a->head;
+	b->size = size;
+	a->head = b;
+	a->used += size;
+	a->next = (char *)(b + 1);
+	a->end = (char *)b + size;
+	return true;
+}
+
+void *arena_new(struct arena *a, size_t n, size_t size)
+{
+	size_t want;
+	void *p;
+
+	if (__builtin_mul_overflow(n, size, &want) || want > SIZE_MAX / 2)
+		return NULL;
+	want = (want + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (want > (size_t)(a->end - a->next) && !add_block(a, want))
+		return NULL;
+	p = a->next;
+	a->next += want;
+	return memset(p, 0, want);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *copy = n < SIZE_MAX ? arena_new(a, n + 1, 1) : NULL;
+
+	if (copy && n)
+		memcpy(copy, s, n);
+	return copy;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	text = n < 0 ? NULL : arena_new(a, (size_t)n + 1, 1);
+	if (!text)
+		return NULL;
+	va_start(args, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, args);
+	va_end(args);
+	return text;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t size)
+{
+	size_t wider;
+	void *moved;
+
+	if (n < *cap)
+		return items;
+	wider = *cap ? *cap * 2 : 4;
+	moved = arena_new(a, wider, size);
+	if (!moved)
+		return NULL;
+	if (n)
+		memcpy(moved, items, n * size);
+	*cap = wider;
+	return moved;
+}

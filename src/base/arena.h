@@ -1,0 +1,37 @@
+/* Memory that is given back all at once.
+ *
+ * Long-lived data (a parsed text, a policy, a plan) lives in one arena each;
+ * strings inside point into it.  An arena has a maximum from birth.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "base/macros.h"
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *head;
+	char *next, *end;	/* free part of the newest block */
+	size_t used, max;	/* bytes taken from malloc, and how many may be */
+};
+
+#define ARENA(max_bytes)	((struct arena){ .max = (max_bytes) })
+
+void arena_release(struct arena *a);
+
+/* Zeroed memory, or NULL when malloc or the arena's maximum says no. */
+void *arena_new(struct arena *a, size_t n, size_t size) MUST_USE;
+/* A NUL-terminated copy. */
+char *arena_strndup(struct arena *a, const char *s, size_t n) MUST_USE;
+char *arena_printf(struct arena *a, const char *fmt, ...) MUST_USE PRINTF_LIKE(2, 3);
+
+/* Room for one more item in a growing array: returns the array (moved if it
+ * had to grow; the old copy stays in the arena), or NULL.  `cap` is updated. */
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t size) MUST_USE;
+
+#define cleanup_arena __attribute__((cleanup(arena_release)))
+
+#endif

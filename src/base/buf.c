@@ -1,0 +1,102 @@
+/* Growing text; see buf.h. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	*b = BUF(b->max);
+}
+
+void buf_clear(struct buf *b)
+{
+	b->n = 0;
+	b->failed = false;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+static bool reserve(struct buf *b, size_t more)
+{
+	size_t want, cap;
+	char *data;
+
+	if (b->failed || more > b->max || b->n > b->max - more) {
+		b->failed = true;
+		return false;
+	}
+	want = b->n + more + 1;
+	if (want <= b->cap)
+		return true;
+	cap = MAX(b->cap * 2, MAX(want, 128));
+	data = realloc(b->data, cap);
+	if (!data) {
+		b->failed = true;
+		return false;
+	}
+	b->data = data;
+	b->cap = cap;
+	return true;
+}
+
+void buf_add(struct buf *b, const char *data, size_t n)
+{
+	if (!reserve(b, n))
+		return;
+	if (n)
+		memcpy(b->data + b->n, data, n);
+	b->n += n;
+	b->data[b->n] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_str(struct buf *b, struct str s)
+{
+	buf_add(b, s.s, s.n);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0 || !reserve(b, (size_t)n)) {
+		b->failed = true;
+		return;
+	}
+	va_start(args, fmt);
+	vsnprintf(b->data + b->n, (size_t)n + 1, fmt, args);
+	va_end(args);
+	b->n += (size_t)n;
+}
+
+const char *buf_text(const struct buf *b)
+{
+	return b->data ? b->data : "";
+}
+
+char *buf_take(struct buf *b)
+{
+	char *data;
+
+	buf_add(b, "", 0);
+	data = b->failed ? NULL : b->data;
+	if (!data)
+		free(b->data);
+	*b = BUF(b->max);
+	return data;
+}

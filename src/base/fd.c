@@ -1,0 +1,62 @@
+/* Descriptors; see fd.h. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int read_all(int fd, const char *path, size_t max, struct buf *text,
+		    struct cordon_err *err)
+{
+	char chunk[16384];
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot read '%s'", path);
+		if (n == 0)
+			return 0;
+		buf_add(text, chunk, (size_t)n);
+		if (!buf_ok(text))
+			return err_set(err, CORDON_E_POLICY, "'%s' is larger than %zu bytes", path, max);
+	}
+}
+
+int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_text,
+		 struct cordon_err *err)
+{
+	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	cleanup_buf struct buf text = BUF(max);
+	struct stat st;
+	const char *copy;
+
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, CORDON_E_POLICY, "'%s' is a directory; name a file", path);
+	if (!S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read '%s'", path);
+	if (read_all(fd, path, max, &text, err) < 0)
+		return -1;
+	copy = arena_strndup(a, buf_text(&text), text.n);
+	if (!copy)
+		return err_nomem(err);
+	*ret_text = (struct str){ copy, text.n };
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* Writing JSON; see json.h. */
+#include "base/json.h"
+
+#include <inttypes.h>
+
+static void line_break(struct json_out *j)
+{
+	if (!j->indent)
+		return;
+	buf_putc(j->out, '\n');
+	for (unsigned i = 0; i < j->indent * j->depth; i++)
+		buf_putc(j->out, ' ');
+}
+
+static void before_value(struct json_out *j)
+{
+	if (j->after_key) {
+		j->after_key = false;
+		return;
+	}
+	if (j->after_value)
+		buf_putc(j->out, ',');
+	if (j->depth)
+		line_break(j);
+}
+
+void json_open(struct json_out *j, char bracket)
+{
+	before_value(j);
+	buf_putc(j->out, bracket);
+	j->depth++;
+	j->after_value = false;
+}
+
+void json_close(struct json_out *j, char bracket)
+{
+	j->depth--;
+	if (j->after_value)
+		line_break(j);
+	buf_putc(j->out, bracket);
+	j->after_value = true;
+}
+
+static void quote(struct buf *out, struct str s)
+{
+	uint32_t c;
+
+	buf_putc(out, '"');
+	for (size_t n; s.n; s = str_from_pos(s, n)) {
+		n = str_utf8(s, &c);
+		if (!n) {
+			buf_puts(out, "\\ufffd");
+			n = 1;
+		} else if (c == '"' || c == '\\') {
+			buf_printf(out, "\\%c", (char)c);
+		} else if (c == '\n' || c == '\t') {
+			buf_puts(out, c == '\n' ? "\\n" : "\\t");
+		} else if (c < 0x20 || c == 0x7f) {
+			buf_printf(out, "\\u%04x", (unsigned)c);
+		} else {
+			buf_add(out, s.s, n);
+		}
+	}
+	buf_putc(out, '"');
+}
+
+void json_key_str(struct json_out *j, struct str key)
+{
+	before_value(j);
+	quote(j->out, key);
+	buf_puts(j->out, j->indent ? ": " : ":");
+	j->after_key = true;
+}
+
+void json_key(struct json_out *j, const char *key)
+{
+	json_key_str(j, str_from(key));
+}
+
+void json_str(struct json_out *j, struct str s)
+{
+	before_value(j);
+	quote(j->out, s);
+	j->after_value = true;
+}
+
+void json_text(struct json_out *j, const char *s)
+{
+	if (s)
+		json_str(j, str_from(s));
+	else
+		json_null(j);
+}
+
+static void word(struct json_out *j, const char *text)
+{
+	before_value(j);
+	buf_puts(j->out, text);
+	j->after_value = true;
+}
+
+void json_int(struct json_out *j, int64_t v)
+{
+	before_value(j);
+	buf_printf(j->out, "%" PRId64, v);
+	j->after_value = true;
+}
+
+void json_bool(struct json_out *j, bool v)
+{
+	word(j, v ? "true" : "false");
+}
+
+void json_null(struct json_out *j)
+{
+	word(j, "null");
+}

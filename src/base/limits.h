@@ -1,0 +1,25 @@
+/* Every maximum of the project, in one place.
+ *
+ * Nothing grows without a bound that stands here, and a test goes over each.
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#define MAX_SOURCE_BYTES	(16u << 20)	/* one policy file */
+#define MAX_TEXT_DEPTH		64		/* nesting of a policy text */
+#define MAX_TEXT_NODES		(2u << 20)	/* values in one policy text */
+#define MAX_JSON_CONTAINERS	(1u << 16)	/* jansson pays 250 bytes for each */
+#define MAX_ARENA_BYTES		(512u << 20)	/* one policy with all it points to */
+#define MAX_DIAGS		64		/* problems reported in one go */
+#define MAX_DIAG_BYTES		1024		/* one of them */
+#define MAX_OUTPUT_BYTES	(64u << 20)	/* one printed policy */
+#define MAX_LIST_ITEMS		(1u << 20)	/* entries of one list field */
+#define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
+#define MAX_PHASES		256
+#define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
+#define MAX_HOST_LABEL		63
+#define MAX_URL_BYTES		8192
+#define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
+#define MAX_COMMAND_DEPTH	32		/* shells inside shells */
+
+#endif

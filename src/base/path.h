@@ -1,0 +1,20 @@
+/* Paths as text, and what they resolve to. */
+#ifndef BASE_PATH_H
+#define BASE_PATH_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+/* Absolute, without `.`, `..`, doubled or trailing slashes; by text alone.
+ * `base` (absolute) is put before a relative path.  NULL without memory. */
+char *path_normal(struct arena *a, struct str path, const char *base) MUST_USE;
+/* The same after following every symbolic link; what does not exist yet is
+ * kept as text below its nearest existing ancestor.  Links are followed
+ * before `..` is taken back, as the kernel does. */
+int path_resolve(struct arena *a, struct str path, const char *base, const char **ret,
+		 struct cordon_err *err) MUST_USE;
+/* Is normal path `inner` the same as normal path `outer`, or below it? */
+bool path_within(const char *inner, const char *outer);
+
+#endif

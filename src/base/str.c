@@ -1,0 +1,164 @@
+/* Borrowed text; see str.h. */
+#include "base/str.h"
+
+#include "base/macros.h"
+
+bool str_starts(struct str a, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return a.n >= n && memcmp(a.s, prefix, n) == 0;
+}
+
+bool str_ends(struct str a, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return a.n >= n && memcmp(a.s + a.n - n, suffix, n) == 0;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = MIN(a.n, b.n);
+	int c = n ? memcmp(a.s, b.s, n) : 0;
+
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct str str_trim(struct str a)
+{
+	while (a.n && is_space(a.s[0]))
+		a = str_from_pos(a, 1);
+	while (a.n && is_space(a.s[a.n - 1]))
+		a.n--;
+	return a;
+}
+
+size_t str_find(struct str a, char byte)
+{
+	const char *p = a.n ? memchr(a.s, byte, a.n) : NULL;
+
+	return p ? (size_t)(p - a.s) : a.n;
+}
+
+/* FNV-1a with a finaliser.  A file can choose colliding keys; the map that
+ * uses this seeds it, and bounds how long a chain may become. */
+uint64_t str_hash(struct str a, uint64_t seed)
+{
+	uint64_t h = 0xcbf29ce484222325u ^ seed;
+
+	for (size_t i = 0; i < a.n; i++)
+		h = (h ^ (unsigned char)a.s[i]) * 0x100000001b3u;
+	h ^= h >> 32;
+	h *= 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+bool str_glob(struct str pattern, struct str text)
+{
+	size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
+
+	while (t < text.n) {
+		if (p < pattern.n && pattern.s[p] == '*') {
+			star = p++;
+			mark = t;
+		} else if (p < pattern.n && pattern.s[p] == text.s[t]) {
+			p++;
+			t++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			t = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.s[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+unsigned str_distance(struct str a, struct str b, unsigned give_up)
+{
+	unsigned row[65];
+
+	if (a.n > 64 || b.n > 64)
+		return give_up;
+	for (size_t j = 0; j <= b.n; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= a.n; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b.n; j++) {
+			unsigned above = row[j];
+			unsigned best = MIN(above, row[j - 1]) + 1;
+
+			row[j] = MIN(best, diagonal + (a.s[i - 1] != b.s[j - 1]));
+			diagonal = above;
+		}
+	}
+	return MIN(row[b.n], give_up);
+}
+
+bool str_parse_u64(struct str a, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!a.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++) {
+		if (a.s[i] < '0' || a.s[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(a.s[i] - '0'), &v))
+			return false;
+	}
+	*ret = v;
+	return true;
+}
+
+size_t str_utf8(struct str a, uint32_t *ret_char)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *s = (const unsigned char *)a.s;
+	uint32_t c;
+	size_t n;
+
+	if (!a.n)
+		return 0;
+	if (s[0] < 0x80) {
+		*ret_char = s[0];
+		return 1;
+	}
+	n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
+	    s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
+	if (!n || n > a.n)
+		return 0;
+	c = s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret_char = c;
+	return n;
+}
+
+bool str_is_utf8(struct str a)
+{
+	uint32_t c;
+
+	for (size_t n; a.n; a = str_from_pos(a, n)) {
+		n = str_utf8(a, &c);
+		if (!n)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,42 @@
+/* Blocked commands: patterns, and two ways to ask them.
+ *
+ * A pattern is a program's name ("curl") or a program with arguments
+ * ("rm -rf /").  Against an argument vector it is exact; against shell text
+ * it is a courtesy (a text can hide what it runs), and what cannot be told
+ * from the text counts as blocked.
+ */
+#ifndef POLICY_COMMAND_H
+#define POLICY_COMMAND_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+struct command_rule {
+	struct str text;		/* as written: messages quote it */
+	struct str *words;		/* text split at white space */
+	size_t n_words;
+	bool has_operators;		/* shell syntax, such as `:(){ :|:& };:` or `> /dev/sda` */
+};
+
+#define COMMAND_WHY	256
+
+/* A blank pattern is refused. */
+int command_rule_parse(struct str text, struct arena *a, struct command_rule *ret,
+		       char why[COMMAND_WHY]) MUST_USE;
+/* Does running this vector do what the pattern names?  argv[0] may be a path. */
+bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n);
+
+struct command_verdict {
+	bool blocked;
+	const struct command_rule *rule;	/* the one that matched; NULL when the text hides
+						 * what it runs */
+	char message[COMMAND_WHY];		/* "Command blocked by sandbox policy: …" */
+};
+
+/* Judge one line of shell text.  Fails only for want of memory. */
+int command_text_check(const struct command_rule *rules, size_t n, struct str text,
+		       struct command_verdict *ret, struct cordon_err *err) MUST_USE;
+
+#endif
