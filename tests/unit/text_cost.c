@@ -144,6 +144,9 @@ static void check_text(const struct text *t, read_fn *read_text)
 
 #define DEEP_60	"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 #define ENDS_60	"]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+#define ONES_10	"1,1,1,1,1,1,1,1,1,1,"
+#define ONES_50	ONES_10 ONES_10 ONES_10 ONES_10 ONES_10
+#define ONES_500 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50
 #define PARTS_60 ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a" \
 		 ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"
 #define KEYS_26	"a=1\nb=1\nc=1\nd=1\ne=1\nf=1\ng=1\nh=1\ni=1\nj=1\nk=1\nl=1\nm=1\nn=1\n" \
@@ -284,6 +287,9 @@ static void test_yaml(void)
 		{ "a long tag of escapes", "---\na: !<", "%41", "> 1\n---\n", false, 0 },
 		{ "a long anchor", "---\na: &", "x", " 1\n---\n", false, 0 },
 		{ "directives", "---\n", "%TAG !@! a\n", "---\n", false, 0 },
+		{ "odd directives", "---\na: 1", "\xc2\x85%TAG !@! a", "\n---\n", false, 0 },
+		{ "flow sequences full of scalars", "---\na: [", DEEP_60 ONES_500 ENDS_60 ",",
+		  "]\n---\n", true, 0 },
 		{ "many documents", "---\n", "--- a\n", "---\n", false, 0 },
 		{ "no closing line", "---\n", "a\n", "", false, 0 },
 		{ "no front matter", "", "a\n", "", true, 0 },
