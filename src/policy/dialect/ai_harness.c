@@ -104,7 +104,10 @@ static int ai_harness_write(const struct policy *p, struct buf *out, struct diag
 	bool everything = allows_everything(allow);
 	int bad = dialect_refuse_others(p, sayable, false, &dialect_ai_harness, diags);
 
-	if (!mode->set || mode->number == NETWORK_PUBLIC) {
+	if (!mode->set)
+		return dialect_refuse(&dialect_ai_harness, F_NETWORK_MODE, mode->at,
+				      "nothing about the network: no block means public", diags);
+	if (mode->number == NETWORK_PUBLIC) {
 		buf_puts(out, "---\n---\n");
 		return bad;
 	}
