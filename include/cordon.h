@@ -69,9 +69,12 @@ struct cordon_request {
 	bool ceilings;				/* compose the user's and the machine's in */
 	const struct cordon_setting *settings;
 	size_t n_settings;
+	const char *const *command;		/* what would be run; may be empty */
+	size_t n_command;
 	bool json;				/* answer in JSON */
 };
-#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, false }
+#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, \
+			  NULL, 0, false }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */
