@@ -14,9 +14,19 @@ static const char *const root_keys[] = {
 static const char *const root_others[] = {
 	"schema_version", "version", "task", "metadata", "source", "oracle", "artifacts", "author",
 	"difficulty", "category", "tags", "multi_step_reward_strategy", NULL };
-static const char *const environment_keys[] = {
-	"network_mode", "allowed_hosts", "allow_internet", "env", "build_timeout_sec", "docker_image",
-	"cpus", "memory_mb", "storage_mb", "gpus", "memory", "storage", NULL };
+static const char *const environment_keys[] = { "network_mode",
+						"allowed_hosts",
+						"allow_internet",
+						"env",
+						"build_timeout_sec",
+						"docker_image",
+						"cpus",
+						"memory_mb",
+						"storage_mb",
+						"gpus",
+						"memory",
+						"storage",
+						NULL };
 static const char *const environment_others[] = {
 	"gpu_types", "tpu", "tpus", "os", "mcp_servers", "healthcheck", "workdir", "skills_dir",
 	"user", NULL };
@@ -61,10 +71,11 @@ static void odd_key(struct reader *r, const struct member *m, const char *where,
 	struct place at = { r->file, m->line, m->col };
 
 	if (r->ignores_unknown)
-		diag_warn(r->diags, at, "unknown key '%.*s' in %s is ignored; %s", STR_FMT(m->key), where,
-			  hint);
+		diag_warn(r->diags, at, "unknown key '%.*s' in %s is ignored; %s", STR_FMT(m->key),
+			  where, hint);
 	else
-		diag_error(r->diags, at, "unknown key '%.*s' in %s; %s", STR_FMT(m->key), where, hint);
+		diag_error(r->diags, at, "unknown key '%.*s' in %s; %s", STR_FMT(m->key), where,
+			   hint);
 }
 
 static void check_keys(struct reader *r, const struct value *table, const char *const *known,
@@ -82,7 +93,8 @@ static void check_keys(struct reader *r, const struct value *table, const char *
 			buf_printf(&hint, "did you mean '%s'?", nearest);
 			odd_key(r, m, where, buf_text(&hint));
 		} else if (near_miss(m->key, network_keys)) {
-			odd_key(r, m, where, "the network is set by network_mode and allowed_hosts of "
+			odd_key(r, m, where,
+				"the network is set by network_mode and allowed_hosts of "
 				"[environment], [agent] and [verifier]");
 		}
 	}
@@ -135,13 +147,26 @@ static void read_count(struct reader *r, const struct value *table, const char *
 		wrong(r, v, where, key, "a whole number");
 		return;
 	}
-	/* The most that is still a number of bytes when it means megabytes. */
-	if (n < least || n > INT64_MAX >> 21) {
-		diag_error(r->diags, reader_at(r, v), "%s.%s is %lld; write a whole number of at least %lld",
-			   where, key, (long long)n, (long long)least);
+	if (n < least || n > TASK_MAX_NUMBER) {
+		diag_error(r->diags, reader_at(r, v),
+			   "%s.%s is %lld; write a whole number of at least %lld", where, key,
+			   (long long)n, (long long)least);
 		return;
 	}
 	*ret = (struct task_number){ true, n, reader_at(r, v) };
+}
+
+/* Fractions of a millisecond count as a whole one, unless they are only what
+ * binary fractions make of a decimal number. */
+static int64_t to_ms(double seconds)
+{
+	double ms = seconds * 1000, nearest = round(ms);
+
+	if (isinf(seconds))
+		return LIMIT_NONE;
+	if (fabs(ms - nearest) > 1e-3)
+		nearest = ceil(ms);
+	return nearest < 1 ? 1 : (int64_t)nearest;
 }
 
 static void read_seconds(struct reader *r, const struct value *table, const char *where,
@@ -157,16 +182,16 @@ static void read_seconds(struct reader *r, const struct value *table, const char
 		return;
 	}
 	seconds = v->kind == VALUE_INT ? (double)v->integer : v->real;
-	if (!(seconds > 0) || (seconds > 1e12 && !isinf(seconds))) {
+	if (!(seconds > 0) || (seconds > TASK_MAX_TIMEOUT_MS / 1000 && !isinf(seconds))) {
 		diag_error(r->diags, reader_at(r, v),
-			   "%s.%s is no time-out; write a number of seconds above 0", where, key);
+			   "%s.%s is no time-out; write seconds above 0 and up to 1e9, or inf",
+			   where, key);
 		return;
 	}
-	*ret = (struct task_number){ true, isinf(seconds) ? LIMIT_NONE : (int64_t)ceil(seconds * 1000),
-				     reader_at(r, v) };
+	*ret = (struct task_number){ true, to_ms(seconds), reader_at(r, v) };
 }
 
-/* "2G", "512m", "1.5 G" is refused: a number and one letter.  In megabytes. */
+/* "2G", "1.5g", "512M": a number and one letter, in megabytes. */
 static bool parse_megabytes(struct str text, int64_t *ret)
 {
 	static const struct { char letter; double megabytes; } units[] = {
@@ -201,18 +226,21 @@ static void read_old_size(struct reader *r, const struct value *table, const cha
 	if (!v || !expect(r, v, VALUE_STRING, where, key))
 		return;
 	if (!parse_megabytes(str_trim(v->string), &n)) {
-		diag_error(r->diags, reader_at(r, v),
-			   "%s.%s: Invalid size format: %.*s. Expected format like '1G', '512M', etc.",
-			   where, key, STR_FMT(v->string));
+		diag_error(
+			r->diags, reader_at(r, v),
+			"%s.%s: Invalid size format: %.*s. Expected format like '1G', '512M', etc.",
+			where, key, STR_FMT(v->string));
 		return;
 	}
 	if (mb->set && mb->value != n) {
-		diag_error(r->diags, reader_at(r, v), "%s: Conflicting '%s' and '%s_mb' values; remove '%s'",
-			   where, key, key, key);
+		diag_error(r->diags, reader_at(r, v),
+			   "%s: Conflicting '%s' and '%s_mb' values; remove '%s'", where, key, key,
+			   key);
 		return;
 	}
 	if (n < 1) {
-		diag_error(r->diags, reader_at(r, v), "%s.%s is less than 1M; write more", where, key);
+		diag_error(r->diags, reader_at(r, v), "%s.%s is less than 1M; write more", where,
+			   key);
 		return;
 	}
 	diag_warn(r->diags, reader_at(r, v), "the '%s' field is deprecated; write '%s_mb = %lld'",
@@ -228,8 +256,8 @@ static void read_text(struct reader *r, const struct value *table, const char *w
 	if (!v || !expect(r, v, VALUE_STRING, where, key))
 		return;
 	if (!str_trim(v->string).n) {
-		diag_error(r->diags, reader_at(r, v), "%s.%s is blank; write a text or remove it", where,
-			   key);
+		diag_error(r->diags, reader_at(r, v), "%s.%s is blank; write a text or remove it",
+			   where, key);
 		return;
 	}
 	*ret = v->string;
@@ -243,6 +271,11 @@ static void read_env(struct reader *r, const struct value *table, const char *wh
 
 	if (!v || !expect(r, v, VALUE_TABLE, where, "env"))
 		return;
+	if (v->table.n > MAX_SHORT_LIST) {
+		diag_error(r->diags, reader_at(r, v), "%s.env has more than %d variables", where,
+			   MAX_SHORT_LIST);
+		return;
+	}
 	*ret = (struct task_env){ .set = true, .at = reader_at(r, v) };
 	ret->items = arena_new(r->policy->arena, v->table.n + 1, sizeof(*ret->items));
 	if (!ret->items) {
@@ -254,10 +287,11 @@ static void read_env(struct reader *r, const struct value *table, const char *wh
 		struct place at = { r->file, m->line, m->col };
 
 		if (!m->key.n || str_find(m->key, '=') < m->key.n)
-			diag_error(r->diags, at, "'%.*s' in %s.env is no variable's name", STR_FMT(m->key),
-				   where);
+			diag_error(r->diags, at, "'%.*s' in %s.env is no variable's name",
+				   STR_FMT(m->key), where);
 		else if (expect(r, &m->value, VALUE_STRING, where, "env"))
-			ret->items[ret->n++] = (struct task_variable){ m->key, m->value.string, at };
+			ret->items[ret->n++] =
+				(struct task_variable){ m->key, m->value.string, at };
 	}
 }
 
@@ -286,7 +320,8 @@ static void read_command(struct reader *r, const struct value *table, const char
 		if (expect(r, &words[i], VALUE_STRING, where, "command"))
 			ret->words[ret->n_words++] = words[i].string;
 	if (!n || (ret->n_words && !str_trim(ret->words[0]).n))
-		diag_error(r->diags, ret->at, "%s.command is blank; write a command or remove it", where);
+		diag_error(r->diags, ret->at, "%s.command is blank; write a command or remove it",
+			   where);
 }
 
 /* ---- network ------------------------------------------------------------ */
@@ -306,7 +341,8 @@ static void read_mode(struct reader *r, const struct value *v, const char *where
 			return;
 		}
 	diag_error(r->diags, ret->at,
-		   "%s.network_mode: Input should be 'public', 'no-network' or 'allowlist' (got '%.*s')",
+		   "%s.network_mode: Input should be 'public', 'no-network' or 'allowlist' (got "
+		   "'%.*s')",
 		   where, STR_FMT(v->string));
 }
 
@@ -316,8 +352,8 @@ static void read_hosts(struct reader *r, const struct value *v, const char *wher
 	struct task_host *hosts;
 
 	if (v->array.n > MAX_LIST_ITEMS) {
-		diag_error(r->diags, reader_at(r, v), "%s.allowed_hosts has more than %u entries", where,
-			   MAX_LIST_ITEMS);
+		diag_error(r->diags, reader_at(r, v), "%s.allowed_hosts has more than %u entries",
+			   where, MAX_LIST_ITEMS);
 		return;
 	}
 	hosts = arena_new(r->policy->arena, v->array.n + 1, sizeof(*hosts));
@@ -381,12 +417,14 @@ static void read_allow_internet(struct reader *r, const struct value *table, con
 	if (v->boolean || e->network.mode == NETWORK_NONE)
 		return;
 	if (r->ignores_unknown)
-		diag_warn(r->diags, reader_at(r, v),
-			  "%s.allow_internet = false is ignored, since the network is said otherwise",
-			  where);
+		diag_warn(
+			r->diags, reader_at(r, v),
+			"%s.allow_internet = false is ignored, since the network is said otherwise",
+			where);
 	else
 		diag_error(r->diags, reader_at(r, v),
-			   "%s.allow_internet = false contradicts the network_mode; remove one", where);
+			   "%s.allow_internet = false contradicts the network_mode; remove one",
+			   where);
 }
 
 /* ---- tables ------------------------------------------------------------- */
@@ -443,9 +481,10 @@ static void read_sharing(struct reader *r, const struct value *table, const char
 	else if (str_is(v->string, "separate"))
 		ret->sharing = TASK_SEPARATE;
 	else
-		diag_error(r->diags, reader_at(r, v),
-			   "%s.environment_mode: Input should be 'shared' or 'separate' (got '%.*s')",
-			   where, STR_FMT(v->string));
+		diag_error(
+			r->diags, reader_at(r, v),
+			"%s.environment_mode: Input should be 'shared' or 'separate' (got '%.*s')",
+			where, STR_FMT(v->string));
 	if (ret->sharing == TASK_SHARED && ret->environment.present)
 		diag_error(r->diags, reader_at(r, v),
 			   "[%s].environment_mode='shared' is incompatible with [%s.environment]; "
@@ -459,7 +498,8 @@ static void read_verifier(struct reader *r, const struct value *table, const cha
 		return;
 	check_keys(r, table, verifier_keys, phase_others, where);
 	read_phase(r, table, where, ret);
-	read_environment(r, find_table(r, table, "environment"), environment_where, &ret->environment);
+	read_environment(r, find_table(r, table, "environment"), environment_where,
+			 &ret->environment);
 	read_sharing(r, table, where, ret);
 }
 
@@ -489,7 +529,8 @@ static void read_steps(struct reader *r, const struct value *v, struct task *t)
 	if (!v || !read_expect(r, v, VALUE_ARRAY, "steps"))
 		return;
 	if (v->array.n > MAX_TASK_STEPS) {
-		diag_error(r->diags, reader_at(r, v), "more than %d steps; remove some", MAX_TASK_STEPS);
+		diag_error(r->diags, reader_at(r, v), "more than %d steps; remove some",
+			   MAX_TASK_STEPS);
 		return;
 	}
 	t->steps = arena_new(r->policy->arena, v->array.n + 1, sizeof(*t->steps));
@@ -541,18 +582,18 @@ const struct task_network *task_verifier_network(const struct task *t,
 	return t->verifier.network.written ? &t->verifier.network : NULL;
 }
 
-int64_t task_agent_timeout(const struct task *t, const struct task_step *step)
+struct task_number task_agent_timeout(const struct task *t, const struct task_step *step)
 {
-	if (step && step->agent.timeout_ms.set)
-		return step->agent.timeout_ms.value;
-	return t->agent.timeout_ms.set ? t->agent.timeout_ms.value : LIMIT_NONE;
+	return step && step->agent.timeout_ms.set ? step->agent.timeout_ms : t->agent.timeout_ms;
 }
 
-int64_t task_verifier_timeout(const struct task *t, const struct task_step *step)
+struct task_number task_verifier_timeout(const struct task *t, const struct task_step *step)
 {
 	if (step && step->verifier.timeout_ms.set)
-		return step->verifier.timeout_ms.value;
-	return t->verifier.timeout_ms.set ? t->verifier.timeout_ms.value : TASK_VERIFIER_TIMEOUT_MS;
+		return step->verifier.timeout_ms;
+	if (t->verifier.timeout_ms.set)
+		return t->verifier.timeout_ms;
+	return (struct task_number){ true, TASK_VERIFIER_TIMEOUT_MS, t->verifier.at };
 }
 
 const struct task_environment *task_verifier_environment(const struct task *t,

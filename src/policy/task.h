@@ -89,6 +89,10 @@ struct task {
 /* What holds when the text says nothing. */
 #define TASK_BUILD_TIMEOUT_MS		600000
 #define TASK_VERIFIER_TIMEOUT_MS	600000
+/* The largest count (so that megabytes are still a number of bytes) and the
+ * longest time (so that seconds are exact to the millisecond) that are read. */
+#define TASK_MAX_NUMBER			(INT64_MAX >> 21)
+#define TASK_MAX_TIMEOUT_MS		1000000000000
 
 /* Read a whole task.toml.  Problems go to the reader; -1 when there are any.
  *
@@ -103,9 +107,9 @@ int task_read(struct reader *r, const struct value *root, struct task *ret) MUST
 const struct task_network *task_agent_network(const struct task *t, const struct task_step *step);
 const struct task_network *task_verifier_network(const struct task *t,
 						 const struct task_step *step);
-/* Milliseconds; LIMIT_NONE when there is no limit. */
-int64_t task_agent_timeout(const struct task *t, const struct task_step *step);
-int64_t task_verifier_timeout(const struct task *t, const struct task_step *step);
+/* Milliseconds, LIMIT_NONE for `inf`.  Not set: the agent has all the time. */
+struct task_number task_agent_timeout(const struct task *t, const struct task_step *step);
+struct task_number task_verifier_timeout(const struct task *t, const struct task_step *step);
 /* The environment of the verifier alone, or NULL when it shares the agent's.
  * It is t->environment itself when the task has no table for it. */
 const struct task_environment *task_verifier_environment(const struct task *t,

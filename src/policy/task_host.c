@@ -152,9 +152,11 @@ static int parse_net(struct str text, struct arena *a, struct task_host *ret, co
 	if (parse_ipv4(addr, &v4)) {
 		if (!parse_prefix(length, 32, &bits) || (bits < 32 && v4 & UINT32_MAX >> bits))
 			return fail(ret_why, why_url);
-		return done(arena_printf(a, "%.*s/%u", STR_FMT(addr), bits), TASK_IPV4_CIDR, ret, ret_why);
+		return done(arena_printf(a, "%.*s/%u", STR_FMT(addr), bits), TASK_IPV4_CIDR, ret,
+			    ret_why);
 	}
-	if (!parse_ipv6(addr, group) || !parse_prefix(length, 128, &bits) || has_host_bits(group, bits))
+	if (!parse_ipv6(addr, group) || !parse_prefix(length, 128, &bits) ||
+	    has_host_bits(group, bits))
 		return fail(ret_why, why_url);
 	print_ipv6(group, &out);
 	return done(arena_printf(a, "%s/%u", buf_text(&out), bits), TASK_IPV6_CIDR, ret, ret_why);
@@ -229,7 +231,8 @@ int task_host_parse(struct str text, struct arena *a, struct task_host *ret, con
 		if (!parse_ipv6(text, group))
 			return fail(ret_why, why_url);
 		print_ipv6(group, &out);
-		return done(arena_strndup(a, buf_text(&out), out.n), TASK_IPV6_ADDRESS, ret, ret_why);
+		return done(arena_strndup(a, buf_text(&out), out.n), TASK_IPV6_ADDRESS, ret,
+			    ret_why);
 	}
 	if (str_find(text, '[') < text.n || str_find(text, ']') < text.n)
 		return fail(ret_why, why_url);
