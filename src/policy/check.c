@@ -21,6 +21,11 @@ static int canonical_lists(struct reader *r, struct section *s)
 		if (v->set && v->n > 1 &&
 		    field_value_canonical((enum field_id)id, v, r->policy->arena, &err) < 0)
 			return diag_error(r->diags, v->at, "%s", err.msg);
+		/* A list that only takes away, or only adds, says nothing when it
+		 * is empty, unless there is a default for it to replace. */
+		if (v->set && !v->n && !fields[id].preset[0] &&
+		    (fields[id].merge == MERGE_UNION || fields[id].merge == MERGE_JOIN))
+			*v = (struct field_value){ 0 };
 	}
 	return 0;
 }

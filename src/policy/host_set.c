@@ -285,7 +285,8 @@ static void add_nodes(struct builder *b)
 			s = slot_of(set, r, hash);
 			if (!s->node) {
 				set->nodes[set->n_nodes++].key = r;
-				*s = (struct slot){ (uint32_t)(hash >> 32), (uint32_t)set->n_nodes };
+				s->tag = (uint32_t)(hash >> 32);
+				s->node = (uint32_t)set->n_nodes;
 			}
 			b->where[i] = &set->nodes[s->node - 1];
 		}

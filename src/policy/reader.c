@@ -510,3 +510,52 @@ int read_strings(struct reader *r, const struct value *v, const char *key,
 	}
 	return bad;
 }
+
+/* ---- defaults ----------------------------------------------------------- */
+
+static int read_default(struct reader *r, struct section *s, enum field_id id)
+{
+	static const struct place nowhere = { "default", 0, 0 };
+	struct str rest = str_from(fields[id].preset);
+	enum field_shape shape = field_shape(fields[id].kind);
+
+	if (shape != SHAPE_LIST && shape != SHAPE_MAP)
+		return read_field_text(r, s, id, rest, nowhere);
+	read_list_start(s, id, nowhere);
+	while (rest.n) {
+		size_t n = str_find(rest, ' ');
+
+		if (read_field_text(r, s, id, str_first(rest, n), nowhere) < 0)
+			return -1;
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	}
+	return 0;
+}
+
+static int default_section(struct reader *r, struct section *s, bool phase)
+{
+	struct cordon_err err;
+
+	for (int i = 0; i < N_FIELDS; i++) {
+		enum field_id id = (enum field_id)i;
+
+		/* [M4]: the list has no meaning of its own. */
+		if (s->f[i].set || (phase && !field_in_phase(id)) || id == F_NETWORK_ALLOW)
+			continue;
+		if (read_default(r, s, id) < 0)
+			return -1;
+		if (field_value_canonical(id, &s->f[i], r->policy->arena, &err) < 0)
+			return diag_error(r->diags, s->f[i].at, "%s", err.msg);
+	}
+	return 0;
+}
+
+int read_defaults(struct reader *r)
+{
+	if (default_section(r, &r->policy->base, false) < 0)
+		return -1;
+	for (size_t i = 0; i < r->policy->n_phases; i++)
+		if (default_section(r, &r->policy->phases[i].section, true) < 0)
+			return -1;
+	return 0;
+}

@@ -15,6 +15,7 @@ struct reader {
 	struct diags *diags;
 	const char *file;	/* the name that places get; outlives the policy */
 	const char *base_dir;	/* what relative paths start from; absolute */
+	const char *cwd;	/* the same for dialects that start from the caller's place */
 	const char *home;	/* what ~ means, or NULL */
 	/* A variable of the caller's environment, or NULL. */
 	const char *(*env)(const char *name);
@@ -56,6 +57,9 @@ void read_check_keys(struct reader *r, const struct value *table, const char *co
 		     const char *where);
 /* The word of `words` (ends with NULL) nearest to a misspelt one, or NULL. */
 const char *read_nearest(struct str word, const char *const *words);
+
+/* Fill every field of the reader's policy that is not set with its default. */
+int read_defaults(struct reader *r);
 
 /* After the last field: canonical lists, contradictions, dead rules, [M2] to
  * [M4].  Called once for each policy. */
