@@ -214,6 +214,8 @@ static void print_default(enum field_id id, struct buf *out)
 	enum field_kind kind = fields[id].kind;
 	struct str rest = str_from(fields[id].preset);
 
+	if (field_shape(kind) == SHAPE_TEXT && !rest.n)
+		return;
 	buf_printf(out, "# %s = ", field_leaf(id));
 	if (field_shape(kind) == SHAPE_LIST || field_shape(kind) == SHAPE_MAP) {
 		bool is_map = field_shape(kind) == SHAPE_MAP;
