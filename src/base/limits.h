@@ -13,13 +13,19 @@
 #define MAX_DIAGS		64		/* problems reported in one go */
 #define MAX_DIAG_BYTES		1024		/* one of them */
 #define MAX_OUTPUT_BYTES	(64u << 20)	/* one printed policy */
-#define MAX_LIST_ITEMS		(1u << 20)	/* entries of one list field */
+#define MAX_LIST_ITEMS		(1u << 20)	/* hosts of one list field */
+#define MAX_SHORT_LIST		4096		/* entries of a list that is not of hosts */
 #define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
 #define MAX_PHASES		256
+#define MAX_TASK_STEPS		64		/* of one task; each makes three phases */
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
 #define MAX_URL_BYTES		8192
 #define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
 #define MAX_COMMAND_DEPTH	32		/* shells inside shells */
+#define MAX_COMMAND_WORK	(24u << 20)	/* bytes read and written to judge one text */
+#define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
+#define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
+#define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 
 #endif

@@ -1,0 +1,131 @@
+/* ai-harness: the `network` block of harness.md's front matter.
+ *
+ * A bare name covers its sub-domains; `*` every host and address; an absent
+ * or empty list is no policy at all (public).  An entry that the original
+ * would keep without it ever matching (a port, a scheme, an address, a blank)
+ * is refused here.  All other keys of harness.md belong to that program.
+ */
+#include "policy/dialect/dialect.h"
+#include "policy/print.h"
+
+static int add(struct reader *r, enum host_form form, struct str text, struct place at)
+{
+	struct host_rule rule;
+	char why[HOST_WHY];
+
+	if (host_rule_make(form, text, r->policy->arena, &rule, why) < 0)
+		return diag_error(r->diags, at, "network.allowed_domains: %s", why);
+	return read_host(r, &r->policy->base, F_NETWORK_ALLOW, &rule, at);
+}
+
+static int add_text(struct reader *r, const char *pattern, struct place at)
+{
+	return read_field_text(r, &r->policy->base, F_NETWORK_ALLOW, str_from(pattern), at);
+}
+
+static int take_domain(struct reader *r, struct str text, struct place at, void *arg UNUSED)
+{
+	text = str_trim(text);
+	if (!text.n)
+		return diag_error(r->diags, at,
+				  "a blank entry in network.allowed_domains; remove it");
+	if (str_is(text, "*"))
+		return add_text(r, "*", at) | add_text(r, "0.0.0.0/0", at) | add_text(r, "::/0", at);
+	if (str_starts(text, "*."))
+		return add(r, HOST_BELOW, str_from_pos(text, 2), at);
+	return add(r, HOST_AT_OR_BELOW, text, at);
+}
+
+int dialect_add_domain(struct reader *r, struct str text, struct place at)
+{
+	return take_domain(r, text, at, NULL);
+}
+
+static void ai_harness_read(struct reader *r, const struct value *root)
+{
+	static const char *const known[] = { "allowed_domains", NULL };
+	const struct value *network = value_find(root, "network");
+	const struct value *domains = value_find(network, "allowed_domains");
+	struct section *s = &r->policy->base;
+
+	if (network && network->kind != VALUE_NULL &&
+	    read_expect(r, network, VALUE_TABLE, "network"))
+		read_check_keys(r, network, known, " in network");
+	if (!domains || domains->kind == VALUE_NULL ||
+	    (domains->kind == VALUE_ARRAY && !domains->array.n)) {
+		read_number(s, F_NETWORK_MODE, NETWORK_PUBLIC,
+			    network ? reader_at(r, network) : (struct place){ r->file, 0, 0 });
+		return;
+	}
+	read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, reader_at(r, domains));
+	read_strings(r, domains, "network.allowed_domains", take_domain, NULL);
+}
+
+static bool is_everything(const struct host_rule *r)
+{
+	return r->form == HOST_ANY || (r->form == HOST_NET && r->bits == 0);
+}
+
+/* `*` stands for three rules of the model. */
+static bool allows_everything(const struct field_value *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		n += is_everything(v->items[i].host) && v->items[i].host->port_first == 0;
+	return n == 3;
+}
+
+static int write_domain(const struct item *item, bool everything, struct buf *out,
+			struct diags *diags)
+{
+	static const char *const prefix[N_HOST_FORMS] = { [HOST_BELOW] = "*.", [HOST_AT_OR_BELOW] = "" };
+	const struct host_rule *r = item->host;
+	cleanup_buf struct buf text = BUF(512);
+
+	if (everything && is_everything(r)) {
+		if (r->form == HOST_ANY)
+			buf_puts(out, "    - \"*\"\n");
+		return 0;
+	}
+	host_rule_print(r, &text);
+	if (!prefix[r->form] || r->port_first != 0)
+		return dialect_refuse(&dialect_ai_harness, F_NETWORK_ALLOW, item->at, buf_text(&text),
+				      diags);
+	buf_printf(out, "    - \"%s%.*s\"\n", prefix[r->form], STR_FMT(r->name));
+	return 0;
+}
+
+static int ai_harness_write(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	static const enum field_id sayable[] = { F_NETWORK_MODE, F_NETWORK_ALLOW, N_FIELDS };
+	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
+	const struct field_value *allow = &p->base.f[F_NETWORK_ALLOW];
+	bool everything = allows_everything(allow);
+	int bad = dialect_refuse_others(p, sayable, false, &dialect_ai_harness, diags);
+
+	if (!mode->set)
+		return dialect_refuse(&dialect_ai_harness, F_NETWORK_MODE, mode->at,
+				      "nothing about the network: no block means public", diags);
+	if (mode->number == NETWORK_PUBLIC) {
+		buf_puts(out, "---\n---\n");
+		return bad;
+	}
+	if (mode->number == NETWORK_NONE || !allow->n)
+		return dialect_refuse(&dialect_ai_harness, F_NETWORK_MODE, mode->at,
+				      "that no host may be reached", diags);
+	buf_puts(out, "---\nnetwork:\n  allowed_domains:\n");
+	for (size_t i = 0; i < allow->n; i++)
+		bad |= write_domain(&allow->items[i], everything, out, diags);
+	buf_puts(out, "---\n");
+	return bad;
+}
+
+const struct dialect dialect_ai_harness = {
+	.name = "ai-harness",
+	.about = "the front matter of harness.md",
+	.style = STYLE_AI_HARNESS,
+	.parse = yaml_parse_front_matter,
+	.read = ai_harness_read,
+	.write = ai_harness_write,
+};

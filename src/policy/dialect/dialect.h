@@ -1,0 +1,56 @@
+/* The dialects: one row each.
+ *
+ * A dialect says how its text is read into the model, how the model is
+ * written back, and how it words a refusal.  What a text says and the model
+ * cannot hold is an error that names the field, never dropped.
+ */
+#ifndef POLICY_DIALECT_H
+#define POLICY_DIALECT_H
+
+#include "base/json.h"
+#include "policy/reader.h"
+
+/* Whose words a refusal is told in (match.c). */
+enum message_style { STYLE_NATIVE, STYLE_AI_HARNESS, STYLE_HARN, N_MESSAGE_STYLES };
+
+struct dialect {
+	const char *name;
+	const char *about;			/* one line for help */
+	enum message_style style;
+	/* The syntax of its texts. */
+	int (*parse)(const struct source *src, struct arena *a, struct value *ret_root,
+		     struct cordon_err *err);
+	/* Read a tree into the reader's policy.  Problems go to the reader;
+	 * read_finish() is the caller's. */
+	void (*read)(struct reader *r, const struct value *root);
+	/* Write a policy of the same meaning, or report each field that this
+	 * dialect cannot say. */
+	int (*write)(const struct policy *p, struct buf *out, struct diags *diags);
+	/* Compose two texts by the dialect's own rules, as JSON; NULL: by the
+	 * model.  On refusal `err` has the dialect's own words. */
+	int (*intersect)(const struct value *ceiling, const struct value *requested,
+			 struct json_out *out, struct cordon_err *err);
+};
+
+extern const struct dialect dialect_cordon, dialect_ai_harness, dialect_openharness, dialect_harn,
+	dialect_harbor, dialect_srt;
+/* All of them; ends with NULL. */
+extern const struct dialect *const dialects[];
+
+/* NULL when there is none. */
+const struct dialect *dialect_find(const char *name);
+/* By the file's name, then by what stands in it; never NULL. */
+const struct dialect *dialect_detect(const struct source *src);
+
+/* Add one domain with ai-harness's meaning (--allowed-domain). */
+int dialect_add_domain(struct reader *r, struct str text, struct place at);
+
+/* For writers: report every set field of the base that is not in `sayable`
+ * (ends with N_FIELDS), and every phase unless `phases`. */
+int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, bool phases,
+			  const struct dialect *d, struct diags *diags);
+/* Report one thing that dialect `d` cannot say. */
+int dialect_refuse(const struct dialect *d, enum field_id id, struct place at, const char *what,
+		   struct diags *diags);
+
+#endif

@@ -1,0 +1,306 @@
+/* OpenHarness: the [sandbox] table of .harness/config.toml.
+ *
+ * The flat keys of SandboxConfig and those of SandboxPolicy, ResourceLimits
+ * and NetworkPolicy, flat or in their tables, are all read.  A table that is
+ * there is in force unless it says `enabled = false`; an unknown mode is an
+ * error.  The other tables of the file belong to that program.
+ */
+#include "policy/dialect/dialect.h"
+#include "policy/print.h"
+
+#define MB	((int64_t)1 << 20)
+
+/* Limits: their key, their field, what one unit is, what holds unless written. */
+static const struct {
+	const char *key;
+	enum field_id id;
+	int64_t unit;
+	int64_t preset;
+} limit_rows[] = {
+	{ "max_memory_mb", F_LIMITS_MEMORY, MB, 512 },
+	{ "max_cpu_seconds", F_LIMITS_CPU_SECONDS, 1, 30 },
+	{ "max_processes", F_LIMITS_PROCESSES, 1, 64 },
+	{ "max_file_size_mb", F_LIMITS_FILE_SIZE, MB, 100 },
+};
+
+static const char *const sandbox_keys[] = {
+	"enabled", "mode", "max_memory_mb", "max_cpu_seconds", "max_processes", "max_file_size_mb",
+	"network_access", "allow_network", "allowed_hosts", "blocked_ports", "docker_image",
+	"allowed_paths", "blocked_commands", "env_passthrough", "strip_env", "resource_limits",
+	"network", NULL };
+static const char *const limit_keys[] = { "max_memory_mb", "max_cpu_seconds", "max_processes",
+					  "max_file_size_mb", NULL };
+static const char *const network_keys[] = { "allow_network", "allowed_hosts", "blocked_ports", NULL };
+
+/* A key that may stand in [sandbox] or in one of its tables, but not in both. */
+static const struct value *find_either(struct reader *r, const struct value *sandbox,
+				       const char *table, const char *key)
+{
+	const struct value *flat = value_find(sandbox, key);
+	const struct value *nested = value_find(value_find(sandbox, table), key);
+
+	if (flat && nested)
+		diag_error(r->diags, reader_at(r, nested), "'%s' is written twice; remove one", key);
+	return flat ? flat : nested;
+}
+
+static void read_limits(struct reader *r, const struct value *sandbox)
+{
+	struct section *s = &r->policy->base;
+
+	for (size_t i = 0; i < ARRAY_SIZE(limit_rows); i++) {
+		const struct value *v = find_either(r, sandbox, "resource_limits", limit_rows[i].key);
+		int64_t number = limit_rows[i].preset;
+
+		if (v && !read_expect(r, v, VALUE_INT, limit_rows[i].key))
+			continue;
+		if (v)
+			number = v->integer;
+		if (number < 1 || number > (int64_t)1 << 40) {
+			diag_error(r->diags, reader_at(r, v), "%s is %lld; write a number of at least 1",
+				   limit_rows[i].key, (long long)number);
+			continue;
+		}
+		read_number(s, limit_rows[i].id, number * limit_rows[i].unit,
+			    reader_at(r, v ? v : sandbox));
+	}
+}
+
+static int take_field(struct reader *r, struct str text, struct place at, void *id)
+{
+	return read_field_text(r, &r->policy->base, *(enum field_id *)id, text, at);
+}
+
+static void read_list(struct reader *r, const struct value *v, const char *key, enum field_id id)
+{
+	if (!v)
+		return;
+	read_list_start(&r->policy->base, id, reader_at(r, v));
+	read_strings(r, v, key, take_field, &id);
+}
+
+static void read_ports(struct reader *r, const struct value *v)
+{
+	if (!v || !read_expect(r, v, VALUE_ARRAY, "blocked_ports"))
+		return;
+	for (size_t i = 0; i < v->array.n; i++) {
+		const struct value *one = &v->array.items[i];
+		char pattern[32];
+
+		if (!read_expect(r, one, VALUE_INT, "blocked_ports"))
+			continue;
+		snprintf(pattern, sizeof(pattern), "*:%lld", (long long)one->integer);
+		read_field_text(r, &r->policy->base, F_NETWORK_DENY, str_from(pattern),
+				reader_at(r, one));
+	}
+}
+
+static bool read_bool(struct reader *r, const struct value *v, const char *key, bool preset)
+{
+	if (!v || !read_expect(r, v, VALUE_BOOL, key))
+		return preset;
+	return v->boolean;
+}
+
+static void read_network(struct reader *r, const struct value *sandbox)
+{
+	const struct value *access = value_find(sandbox, "network_access");
+	const struct value *allow = find_either(r, sandbox, "network", "allow_network");
+	const struct value *hosts = find_either(r, sandbox, "network", "allowed_hosts");
+	struct section *s = &r->policy->base;
+	bool open = read_bool(r, access ? access : allow, "network_access", false);
+
+	if (access && allow)
+		diag_error(r->diags, reader_at(r, allow),
+			   "network_access and allow_network say the same; remove one");
+	read_ports(r, find_either(r, sandbox, "network", "blocked_ports"));
+	if (!open) {
+		read_number(s, F_NETWORK_MODE, NETWORK_NONE, reader_at(r, sandbox));
+		if (hosts && (hosts->kind != VALUE_ARRAY || hosts->array.n))
+			diag_error(r->diags, reader_at(r, hosts),
+				   "allowed_hosts has no effect while the network is off; "
+				   "write network_access = true or remove it");
+		return;
+	}
+	read_number(s, F_NETWORK_MODE, hosts ? NETWORK_ALLOWLIST : NETWORK_PUBLIC,
+		    reader_at(r, hosts ? hosts : sandbox));
+	read_list(r, hosts, "allowed_hosts", F_NETWORK_ALLOW);
+}
+
+static void check_keys(struct reader *r, const struct value *sandbox)
+{
+	const struct value *limits = value_find(sandbox, "resource_limits");
+	const struct value *network = value_find(sandbox, "network");
+
+	read_check_keys(r, sandbox, sandbox_keys, " in [sandbox]");
+	if (limits && read_expect(r, limits, VALUE_TABLE, "resource_limits"))
+		read_check_keys(r, limits, limit_keys, " in [sandbox.resource_limits]");
+	if (network && read_expect(r, network, VALUE_TABLE, "network"))
+		read_check_keys(r, network, network_keys, " in [sandbox.network]");
+}
+
+static void read_mode(struct reader *r, const struct value *sandbox, bool enabled, bool *ret_off)
+{
+	const struct value *mode = value_find(sandbox, "mode");
+	struct section *s = &r->policy->base;
+	struct place at = reader_at(r, mode ? mode : sandbox);
+
+	read_number(s, F_BACKEND, BACKEND_PROCESS, at);
+	if (mode && read_expect(r, mode, VALUE_STRING, "mode"))
+		read_field_text(r, s, F_BACKEND, mode->string, at);
+	if (!enabled)
+		read_number(s, F_BACKEND, BACKEND_NONE, at);
+	*ret_off = s->f[F_BACKEND].number == BACKEND_NONE;
+	read_number(s, F_PROFILE, *ret_off ? PROFILE_UNRESTRICTED : PROFILE_WORKTREE, at);
+}
+
+static void openharness_read(struct reader *r, const struct value *root)
+{
+	const struct value *sandbox = value_find(root, "sandbox");
+	const struct value *paths = value_find(sandbox, "allowed_paths");
+	const struct value *image = value_find(sandbox, "docker_image");
+	bool off;
+
+	if (!sandbox || !read_expect(r, sandbox, VALUE_TABLE, "sandbox"))
+		return;
+	r->base_dir = r->cwd;
+	check_keys(r, sandbox);
+	read_mode(r, sandbox, read_bool(r, value_find(sandbox, "enabled"), "enabled", true), &off);
+	if (off)
+		return;		/* upstream, too, looks at nothing else then */
+	read_limits(r, sandbox);
+	read_network(r, sandbox);
+	if (paths && (paths->kind != VALUE_ARRAY || paths->array.n))
+		read_list(r, paths, "allowed_paths", F_FILES_WRITE);
+	read_list(r, value_find(sandbox, "blocked_commands"), "blocked_commands", F_COMMANDS_BLOCK);
+	read_list(r, value_find(sandbox, "env_passthrough"), "env_passthrough", F_ENV_PASS);
+	read_list(r, value_find(sandbox, "strip_env"), "strip_env", F_ENV_STRIP);
+	if (image && read_expect(r, image, VALUE_STRING, "docker_image"))
+		read_field(r, &r->policy->base, F_DOCKER_IMAGE, image);
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+static int refuse(const struct policy *p, enum field_id id, const char *what, struct diags *diags)
+{
+	return dialect_refuse(&dialect_openharness, id, p->base.f[id].at, what, diags);
+}
+
+static void write_list(const struct policy *p, enum field_id id, const char *key, struct buf *out)
+{
+	const struct field_value *v = &p->base.f[id];
+
+	if (!v->set)
+		return;
+	buf_printf(out, "%s = [", key);
+	for (size_t i = 0; i < v->n; i++) {
+		cleanup_buf struct buf text = BUF(MAX_DIAG_BYTES);
+
+		if (v->items[i].host && id == F_NETWORK_ALLOW)
+			host_rule_print(v->items[i].host, &text);
+		else
+			buf_str(&text, v->items[i].text);
+		buf_puts(out, i ? ", " : "");
+		print_toml_string((struct str){ buf_text(&text), text.n }, out);
+	}
+	buf_puts(out, "]\n");
+}
+
+static int write_limits(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(limit_rows); i++) {
+		const struct field_value *v = &p->base.f[limit_rows[i].id];
+
+		if (!v->set)
+			bad = refuse(p, limit_rows[i].id, "nothing: its own default would hold", diags);
+		else if (v->number == LIMIT_NONE || v->number % limit_rows[i].unit)
+			bad = refuse(p, limit_rows[i].id, "this value", diags);
+		else
+			buf_printf(out, "%s = %lld\n", limit_rows[i].key,
+				   (long long)(v->number / limit_rows[i].unit));
+	}
+	return bad;
+}
+
+/* blocked_ports says `*:PORT` and nothing else. */
+static int write_ports(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	const struct field_value *v = &p->base.f[F_NETWORK_DENY];
+	int bad = 0;
+
+	if (!v->n)
+		return 0;
+	buf_puts(out, "blocked_ports = [");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct host_rule *r = v->items[i].host;
+
+		if (r->form != HOST_ANY || r->port_first != r->port_last)
+			bad = refuse(p, F_NETWORK_DENY, "more than ports for every host", diags);
+		buf_printf(out, "%s%u", i ? ", " : "", (unsigned)r->port_first);
+	}
+	buf_puts(out, "]\n");
+	return bad;
+}
+
+static int write_network(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
+
+	if (!mode->set)
+		return refuse(p, F_NETWORK_MODE, "nothing: the network would be off", diags);
+	buf_printf(out, "network_access = %s\n", mode->number == NETWORK_NONE ? "false" : "true");
+	write_list(p, F_NETWORK_ALLOW, "allowed_hosts", out);
+	return write_ports(p, out, diags);
+}
+
+static int write_body(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	int bad = write_limits(p, out, diags) | write_network(p, out, diags);
+
+	if (p->base.f[F_FILES_WRITE].set && !p->base.f[F_FILES_WRITE].n)
+		bad = refuse(p, F_FILES_WRITE, "that nothing may be written", diags);
+	write_list(p, F_FILES_WRITE, "allowed_paths", out);
+	write_list(p, F_COMMANDS_BLOCK, "blocked_commands", out);
+	write_list(p, F_ENV_PASS, "env_passthrough", out);
+	write_list(p, F_ENV_STRIP, "strip_env", out);
+	if (p->base.f[F_DOCKER_IMAGE].set) {
+		buf_puts(out, "docker_image = ");
+		print_toml_string(p->base.f[F_DOCKER_IMAGE].text, out);
+		buf_putc(out, '\n');
+	}
+	return bad;
+}
+
+static int openharness_write(const struct policy *p, struct buf *out, struct diags *diags)
+{
+	static const enum field_id sayable[] = {
+		F_PROFILE, F_BACKEND, F_FILES_WRITE, F_NETWORK_MODE, F_NETWORK_ALLOW, F_NETWORK_DENY,
+		F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE,
+		F_ENV_PASS, F_ENV_STRIP, F_COMMANDS_BLOCK, F_DOCKER_IMAGE, N_FIELDS };
+	static const enum field_id off_sayable[] = { F_PROFILE, F_BACKEND, N_FIELDS };
+	const struct field_value *backend = &p->base.f[F_BACKEND], *profile = &p->base.f[F_PROFILE];
+	bool off = backend->set && backend->number == BACKEND_NONE;
+	int bad = dialect_refuse_others(p, off ? off_sayable : sayable, false, &dialect_openharness,
+					diags);
+
+	if (!backend->set)
+		bad = refuse(p, F_BACKEND, "nothing: mode is always one of its words", diags);
+	if (!profile->set || profile->number != (off ? PROFILE_UNRESTRICTED : PROFILE_WORKTREE))
+		bad = refuse(p, F_PROFILE, "this profile", diags);
+	if (bad)
+		return bad;
+	buf_printf(out, "[sandbox]\nenabled = true\nmode = \"%s\"\n",
+		   field_words(KIND_BACKEND)[backend->number]);
+	return off ? 0 : write_body(p, out, diags);
+}
+
+const struct dialect dialect_openharness = {
+	.name = "openharness",
+	.about = "the [sandbox] table of .harness/config.toml",
+	.style = STYLE_NATIVE,
+	.parse = toml_parse,
+	.read = openharness_read,
+	.write = openharness_write,
+};

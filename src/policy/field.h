@@ -1,0 +1,96 @@
+/* The field table (policy.def) as data. */
+#ifndef POLICY_FIELD_H
+#define POLICY_FIELD_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum field_id {
+#define FIELD(id, ...)	F_##id,
+#include "policy/policy.def"
+#undef FIELD
+	N_FIELDS
+};
+
+/* How a value is written. */
+enum field_kind {
+	/* one word of a fixed list; the number is its place in the list */
+	KIND_PROFILE,
+	KIND_BACKEND,
+	KIND_NETWORK_MODE,
+	KIND_LISTEN,
+	/* a number; LIMIT_NONE is "none" */
+	KIND_SIZE,
+	KIND_COUNT,
+	KIND_DURATION,
+	/* one text */
+	KIND_TEXT,
+	/* lists */
+	KIND_PROTECTIONS,
+	KIND_PRESETS,
+	KIND_ROOTS,
+	KIND_PATHS,
+	KIND_PROTECT,
+	KIND_ALLOW_HOSTS,
+	KIND_DENY_HOSTS,
+	KIND_PORTS,
+	KIND_ENV_NAMES,
+	KIND_ENV_GLOBS,
+	KIND_COMMANDS,
+	/* names with texts */
+	KIND_ENV_MAP,
+	N_FIELD_KINDS
+};
+
+/* How two values become one.  Except for JOIN and SAME the order of the two
+ * does not matter. */
+enum field_merge {
+	MERGE_STRICTEST,	/* the word that allows less */
+	MERGE_LEAST,		/* the smaller number */
+	MERGE_UNION,		/* everything that either takes away */
+	MERGE_COMMON,		/* only what both grant */
+	MERGE_ROOTS,		/* by containment of paths */
+	MERGE_HOSTS,		/* by what both patterns match */
+	MERGE_JOIN,		/* both; the first one's value where they differ */
+	MERGE_SAME,		/* equal, or an error */
+	N_FIELD_MERGES
+};
+
+#define LIMIT_NONE	INT64_MAX
+
+/* What a value looks like in memory (struct field_value). */
+enum field_shape { SHAPE_WORD, SHAPE_NUMBER, SHAPE_TEXT, SHAPE_LIST, SHAPE_MAP, N_FIELD_SHAPES };
+
+struct field {
+	const char *name;	/* PROFILE, for messages about the table itself */
+	const char *key;
+	enum field_kind kind;
+	enum field_merge merge;
+	const char *preset;	/* the default */
+	const char *promise;
+	const char *help;
+};
+
+extern const struct field fields[N_FIELDS];
+
+enum field_shape field_shape(enum field_kind kind);
+/* The words of a word kind, weakest first, or of a list kind with fixed
+ * words; NULL for the others.  Ends with NULL. */
+const char *const *field_words(enum field_kind kind);
+/* "a size such as \"512M\"", …: what to write, for messages. */
+const char *field_expects(enum field_kind kind);
+/* Can a phase override it? */
+bool field_in_phase(enum field_id id);
+/* The table it stands in ("network"), or "" for the top; and its last part. */
+struct str field_table(enum field_id id);
+const char *field_leaf(enum field_id id);
+/* N_FIELDS when there is none. */
+enum field_id field_find(struct str key);
+
+/* Places in the word lists that the code names. */
+enum profile { PROFILE_UNRESTRICTED, PROFILE_WORKTREE, PROFILE_WASI, PROFILE_OS_HARDENED, N_PROFILES };
+enum backend_word { BACKEND_NONE, BACKEND_PROCESS, BACKEND_DOCKER, N_BACKEND_WORDS };
+enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_MODES };
+
+#endif

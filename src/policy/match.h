@@ -1,0 +1,31 @@
+/* Asking a policy about one host or one command, without doing anything. */
+#ifndef POLICY_MATCH_H
+#define POLICY_MATCH_H
+
+#include "policy/dialect/dialect.h"
+
+#define MATCH_REASON	512
+
+struct match_verdict {
+	bool allowed;
+	char reason[MATCH_REASON];	/* in the words of the policy's dialect */
+};
+
+/* A policy's network part, made ready for many questions. */
+struct matcher {
+	enum network_mode mode;
+	enum message_style style;
+	const struct field_value *deny_items;
+	const struct host_set *allow, *deny;
+};
+
+/* Of the base, or of a phase.  `p` and its arena must outlive the matcher; its
+ * mode must be set (read_defaults()). */
+int matcher_init(struct matcher *m, const struct policy *p, const struct section *s,
+		 struct cordon_err *err) MUST_USE;
+/* `target` is a URL, HOST, or HOST:PORT.  `answers` are the addresses that the
+ * name is taken to resolve to; none: the name alone is judged. */
+void matcher_check(const struct matcher *m, struct str target, const struct host_addr *answers,
+		   size_t n_answers, struct match_verdict *ret);
+
+#endif

@@ -1,0 +1,186 @@
+/* A policy in memory; see model.h. */
+#include "policy/model.h"
+
+#include "base/path.h"
+
+void policy_init(struct policy *p, struct arena *arena)
+{
+	*p = (struct policy){ .arena = arena };
+}
+
+struct phase *policy_find_phase(const struct policy *p, struct str name)
+{
+	for (size_t i = 0; i < p->n_phases; i++)
+		if (str_eq(p->phases[i].name, name))
+			return &p->phases[i];
+	return NULL;
+}
+
+struct phase *policy_add_phase(struct policy *p, struct str name, struct place at)
+{
+	struct phase *phase = policy_find_phase(p, name);
+	struct phase *phases;
+	size_t i;
+
+	if (phase)
+		return phase;
+	phases = arena_grow(p->arena, p->phases, p->n_phases, &p->cap_phases, sizeof(*phases));
+	if (!phases)
+		return NULL;
+	p->phases = phases;
+	for (i = p->n_phases++; i > 0 && str_cmp(phases[i - 1].name, name) > 0; i--)
+		phases[i] = phases[i - 1];
+	phases[i] = (struct phase){ .name = name, .at = at };
+	return &phases[i];
+}
+
+struct item *field_value_add(struct field_value *v, struct arena *a)
+{
+	struct item *items;
+
+	if (v->n >= MAX_LIST_ITEMS)
+		return NULL;
+	items = arena_grow(a, v->items, v->n, &v->cap, sizeof(*items));
+	if (!items)
+		return NULL;
+	v->items = items;
+	v->items[v->n] = (struct item){ 0 };
+	return &v->items[v->n++];
+}
+
+/* Orders in which what implies an entry stands right before it: all below a
+ * directory follows it ("/a", "/a/c", "/a-b"), and all that PREFIX* matches,
+ * PREFIX itself too, follows PREFIX*. */
+static int cmp_ranked(struct str a, struct str b, char low, int end)
+{
+	size_t i = 0;
+	int x, y;
+
+	while (i < a.n && i < b.n && a.s[i] == b.s[i])
+		i++;
+	x = i == a.n ? end : a.s[i] == low ? 1 : 3 + (unsigned char)a.s[i];
+	y = i == b.n ? end : b.s[i] == low ? 1 : 3 + (unsigned char)b.s[i];
+	return x - y;
+}
+
+int item_cmp(enum field_kind kind, const struct item *a, const struct item *b)
+{
+	switch (kind) {
+	case KIND_ALLOW_HOSTS:
+	case KIND_DENY_HOSTS:
+		return host_rule_cmp(a->host, b->host);
+	case KIND_PORTS:
+		return (a->port > b->port) - (a->port < b->port);
+	case KIND_ROOTS:
+		return cmp_ranked(a->text, b->text, '/', 0);
+	case KIND_ENV_NAMES:
+		return cmp_ranked(a->text, b->text, '*', 2);
+	default:
+		return str_cmp(a->text, b->text);
+	}
+}
+
+/* Does entry `a`, which sorts before `b`, say all that `b` says? */
+static bool implies(enum field_kind kind, const struct item *a, const struct item *b)
+{
+	switch (kind) {
+	case KIND_ROOTS:
+		return path_within(b->text.s, a->text.s);
+	case KIND_ENV_NAMES:
+		return str_glob(a->text, b->text);
+	default:
+		return item_cmp(kind, a, b) == 0;
+	}
+}
+
+static int cmp_with_kind(const void *a, const void *b, void *kind)
+{
+	return item_cmp(*(enum field_kind *)kind, a, b);
+}
+
+/* Host lists: an entry covered by another one goes.  In a deny list `*`
+ * covers addresses as well, which host_rule_covers() does not know; keeping
+ * both there changes nothing in meaning. */
+static int drop_covered_hosts(struct field_value *v, struct arena *a, struct cordon_err *err)
+{
+	struct host_rule *rules = arena_new(a, v->n + 1, sizeof(*rules));
+	struct host_meet *meets;
+	size_t n, kept = 0;
+	struct item *out = arena_new(a, v->n + 1, sizeof(*out));
+
+	if (!rules || !out)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->n; i++)
+		rules[i] = *v->items[i].host;
+	/* What a list has in common with itself, none covered by another, is
+	 * the list without its redundant rules. */
+	if (host_rules_meet(rules, v->n, rules, v->n, a, &meets, &n, err) < 0)
+		return -1;
+	for (size_t i = 0, m = 0; i < v->n && m < n; i++) {
+		if (host_rule_cmp(v->items[i].host, &meets[m].rule) != 0)
+			continue;
+		out[kept++] = v->items[i];
+		m++;
+	}
+	if (kept != n)
+		BUG("a rule is missing from the meet of a list with itself");
+	v->items = out;
+	v->n = kept;
+	v->cap = kept;
+	return 0;
+}
+
+int field_value_canonical(enum field_id id, struct field_value *v, struct arena *a,
+			  struct cordon_err *err)
+{
+	enum field_kind kind = fields[id].kind;
+	size_t kept = 0;
+
+	if (v->n < 2)
+		return 0;
+	qsort_r(v->items, v->n, sizeof(*v->items), cmp_with_kind, &kind);
+	for (size_t i = 0; i < v->n; i++)
+		if (!kept || !implies(kind, &v->items[kept - 1], &v->items[i]))
+			v->items[kept++] = v->items[i];
+	v->n = kept;
+	if (kind == KIND_ALLOW_HOSTS || kind == KIND_DENY_HOSTS)
+		return drop_covered_hosts(v, a, err);
+	return 0;
+}
+
+bool field_value_eq(enum field_id id, const struct field_value *a, const struct field_value *b)
+{
+	enum field_kind kind = fields[id].kind;
+
+	if (a->set != b->set)
+		return false;
+	if (!a->set)
+		return true;
+	if (a->number != b->number || !str_eq(a->text, b->text) || a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (item_cmp(kind, &a->items[i], &b->items[i]) != 0 ||
+		    (field_shape(kind) == SHAPE_MAP &&
+		     !str_eq(a->items[i].value, b->items[i].value)))
+			return false;
+	return true;
+}
+
+static bool section_eq(const struct section *a, const struct section *b)
+{
+	for (int id = 0; id < N_FIELDS; id++)
+		if (!field_value_eq((enum field_id)id, &a->f[id], &b->f[id]))
+			return false;
+	return true;
+}
+
+bool policy_eq(const struct policy *a, const struct policy *b)
+{
+	if (a->n_phases != b->n_phases || !section_eq(&a->base, &b->base))
+		return false;
+	for (size_t i = 0; i < a->n_phases; i++)
+		if (!str_eq(a->phases[i].name, b->phases[i].name) ||
+		    !section_eq(&a->phases[i].section, &b->phases[i].section))
+			return false;
+	return true;
+}

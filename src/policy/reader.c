@@ -1,0 +1,563 @@
+/* From written values to fields; see reader.h.
+ *
+ * One function a kind of value, chosen by the field's row in policy.def.
+ */
+#include "policy/reader.h"
+
+#include <stdio.h>
+
+#include "base/path.h"
+#include "policy/quantity.h"
+
+/* ---- what is wrong ------------------------------------------------------ */
+
+const char *read_nearest(struct str word, const char *const *words)
+{
+	unsigned best = MAX(2u, (unsigned)word.n / 3) + 1;
+	const char *nearest = NULL;
+
+	for (; *words; words++) {
+		unsigned d = str_distance(word, str_from(*words), best);
+
+		if (d < best) {
+			best = d;
+			nearest = *words;
+		}
+	}
+	return nearest;
+}
+
+static void list_words(const char *const *words, struct buf *out)
+{
+	for (size_t i = 0; words[i]; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", words[i]);
+}
+
+static int unknown_word(struct reader *r, enum field_id id, struct str word, struct place at)
+{
+	const char *const *words = field_words(fields[id].kind);
+	const char *nearest = read_nearest(word, words);
+	cleanup_buf struct buf known = BUF(MAX_DIAG_BYTES);
+
+	list_words(words, &known);
+	if (nearest)
+		return diag_error(r->diags, at, "'%.*s' is not known for %s; did you mean '%s'? (%s)",
+				  STR_FMT(word), fields[id].key, nearest, buf_text(&known));
+	return diag_error(r->diags, at, "'%.*s' is not known for %s; write one of %s", STR_FMT(word),
+			  fields[id].key, buf_text(&known));
+}
+
+static int wrong(struct reader *r, enum field_id id, struct place at, const char *got)
+{
+	return diag_error(r->diags, at, "%s is %s; write %s", fields[id].key, got,
+			  field_expects(fields[id].kind));
+}
+
+void read_check_keys(struct reader *r, const struct value *table, const char *const *known,
+		     const char *where)
+{
+	for (size_t i = 0; i < table->table.n; i++) {
+		const struct member *m = &table->table.members[i];
+		struct place at = { r->file, m->line, m->col };
+		const char *nearest;
+		size_t k = 0;
+
+		while (known[k] && !str_is(m->key, known[k]))
+			k++;
+		if (known[k])
+			continue;
+		nearest = read_nearest(m->key, known);
+		if (r->ignores_unknown && nearest)
+			diag_warn(r->diags, at, "unknown key '%.*s'%s is ignored; did you mean '%s'?",
+				  STR_FMT(m->key), where, nearest);
+		else if (r->ignores_unknown)
+			continue;
+		else if (nearest)
+			diag_error(r->diags, at, "unknown key '%.*s'%s; did you mean '%s'?",
+				   STR_FMT(m->key), where, nearest);
+		else
+			diag_error(r->diags, at, "unknown key '%.*s'%s; remove it", STR_FMT(m->key),
+				   where);
+	}
+}
+
+bool read_expect(struct reader *r, const struct value *v, enum value_kind kind, const char *key)
+{
+	if (v->kind == kind)
+		return true;
+	diag_error(r->diags, reader_at(r, v), "%s is %s; write %s", key, value_kind_words(v->kind),
+		   value_kind_words(kind));
+	return false;
+}
+
+/* ---- entries of lists --------------------------------------------------- */
+
+static int no_memory(struct reader *r, struct place at)
+{
+	return diag_error(r->diags, at, "out of memory");
+}
+
+static int keep(struct reader *r, struct str text, struct item *ret)
+{
+	const char *copy = arena_strndup(r->policy->arena, text.s, text.n);
+
+	if (!copy)
+		return no_memory(r, ret->at);
+	ret->text = (struct str){ copy, text.n };
+	return 0;
+}
+
+/* ~/x, x and /x as an absolute path; the reader's base stands before x. */
+static int expand(struct reader *r, struct str *path, struct place at)
+{
+	const char *full;
+
+	if (memchr(path->s, '\0', path->n))
+		return diag_error(r->diags, at, "a path holds a NUL byte; remove it");
+	if (path->s[0] != '~')
+		return 0;
+	if (path->n > 1 && path->s[1] != '/')
+		return diag_error(r->diags, at, "'%.*s' names another user's home; write its path",
+				  STR_FMT(*path));
+	if (!r->home || r->home[0] != '/')
+		return diag_error(r->diags, at, "'~' has no meaning without HOME; write the path");
+	full = arena_printf(r->policy->arena, "%s%.*s", r->home, (int)path->n - 1, path->s + 1);
+	if (!full)
+		return no_memory(r, at);
+	*path = str_from(full);
+	return 0;
+}
+
+static int item_root(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	struct cordon_err err;
+	const char *path;
+
+	if (memchr(text.s, '*', text.n))
+		return diag_error(r->diags, ret->at,
+				  "'%.*s' in %s holds a '*'; write a directory or file", STR_FMT(text),
+				  fields[id].key);
+	if (expand(r, &text, ret->at) < 0)
+		return -1;
+	if (path_resolve(r->policy->arena, text, r->base_dir, &path, &err) < 0)
+		return diag_error(r->diags, ret->at, "%s", err.msg);
+	ret->text = str_from(path);
+	return 0;
+}
+
+/* A path or pattern.  Two stars and a slash before a name stand for any depth;
+ * everything else is made absolute.  Links are not followed here:
+ * both the name and what it leads to are meant. */
+static int item_path(struct reader *r, enum field_id id UNUSED, struct str text, struct item *ret)
+{
+	const char *path;
+
+	if (str_starts(text, "**/")) {
+		if (text.n == 3)
+			return diag_error(r->diags, ret->at, "'**/' names nothing; write '**/NAME'");
+		return keep(r, text, ret);
+	}
+	if (expand(r, &text, ret->at) < 0)
+		return -1;
+	path = path_normal(r->policy->arena, text, r->base_dir);
+	if (!path)
+		return no_memory(r, ret->at);
+	ret->text = str_from(path);
+	return 0;
+}
+
+static int item_word(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	const char *const *words = field_words(fields[id].kind);
+
+	for (; *words; words++)
+		if (str_is(text, *words)) {
+			ret->text = str_from(*words);
+			return 0;
+		}
+	return unknown_word(r, id, text, ret->at);
+}
+
+/* A set's name is a bare word; everything with a slash or a dot is a path. */
+static int item_protect(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	bool is_path = memchr(text.s, '/', text.n) || memchr(text.s, '.', text.n) ||
+		       memchr(text.s, '*', text.n) || text.s[0] == '~';
+
+	return is_path ? item_path(r, id, text, ret) : item_word(r, id, text, ret);
+}
+
+static int item_host(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	struct host_rule *rule = arena_new(r->policy->arena, 1, sizeof(*rule));
+	char why[HOST_WHY];
+
+	if (!rule)
+		return no_memory(r, ret->at);
+	if (host_rule_parse(text, r->policy->arena, rule, why) < 0)
+		return diag_error(r->diags, ret->at, "%s: %s", fields[id].key, why);
+	ret->host = rule;
+	return 0;
+}
+
+static bool is_env_char(char c, bool first)
+{
+	return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+static bool is_env_name(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!is_env_char(name.s[i], i == 0))
+			return false;
+	return name.n > 0;
+}
+
+static int item_env_name(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	struct str stem = text;
+
+	if (str_ends(stem, "*"))
+		stem.n--;
+	if (stem.n ? !is_env_name(stem) : !text.n)
+		return diag_error(r->diags, ret->at,
+				  "'%.*s' in %s is no variable's name; write NAME or PREFIX*",
+				  STR_FMT(text), fields[id].key);
+	return keep(r, text, ret);
+}
+
+static int item_env_glob(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (text.s[i] != '*' && !is_env_char(text.s[i], false))
+			return diag_error(r->diags, ret->at,
+					  "'%.*s' in %s is no variable's name; write letters, digits, _ and *",
+					  STR_FMT(text), fields[id].key);
+	return keep(r, text, ret);
+}
+
+static int item_command(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	struct command_rule *rule = arena_new(r->policy->arena, 1, sizeof(*rule));
+	char why[COMMAND_WHY];
+
+	if (!rule)
+		return no_memory(r, ret->at);
+	if (command_rule_parse(text, r->policy->arena, rule, why) < 0)
+		return diag_error(r->diags, ret->at, "%s: %s", fields[id].key, why);
+	ret->command = rule;
+	ret->text = rule->text;
+	return 0;
+}
+
+static int item_port(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	uint64_t port;
+
+	if (!str_parse_u64(text, &port) || port < 1 || port > 65535)
+		return diag_error(r->diags, ret->at, "'%.*s' in %s is no port; write 1 to 65535",
+				  STR_FMT(text), fields[id].key);
+	ret->port = (uint16_t)port;
+	return 0;
+}
+
+static int (*const item_readers[N_FIELD_KINDS])(struct reader *, enum field_id, struct str,
+						struct item *) = {
+	[KIND_PROTECTIONS] = item_word,
+	[KIND_PRESETS] = item_word,
+	[KIND_ROOTS] = item_root,
+	[KIND_PATHS] = item_path,
+	[KIND_PROTECT] = item_protect,
+	[KIND_ALLOW_HOSTS] = item_host,
+	[KIND_DENY_HOSTS] = item_host,
+	[KIND_PORTS] = item_port,
+	[KIND_ENV_NAMES] = item_env_name,
+	[KIND_ENV_GLOBS] = item_env_glob,
+	[KIND_COMMANDS] = item_command,
+};
+
+void read_list_start(struct section *s, enum field_id id, struct place at)
+{
+	if (!s->f[id].set)
+		s->f[id].at = at;
+	s->f[id].set = true;
+}
+
+/* Only hosts are matched in constant time and may be many. */
+static size_t most_items(enum field_kind kind)
+{
+	return kind == KIND_ALLOW_HOSTS || kind == KIND_DENY_HOSTS ? MAX_LIST_ITEMS : MAX_SHORT_LIST;
+}
+
+static int add_entry(struct reader *r, struct section *s, enum field_id id, struct str text,
+		     struct place at)
+{
+	struct item item = { .at = at };
+	struct item *slot;
+
+	if (!str_trim(text).n)
+		return diag_error(r->diags, at, "a blank entry in %s; remove it", fields[id].key);
+	if (s->f[id].n >= most_items(fields[id].kind))
+		return diag_error(r->diags, at, "%s has more than %zu entries; remove some",
+				  fields[id].key, most_items(fields[id].kind));
+	if (item_readers[fields[id].kind](r, id, text, &item) < 0)
+		return -1;
+	slot = field_value_add(&s->f[id], r->policy->arena);
+	if (!slot)
+		return no_memory(r, at);
+	*slot = item;
+	return 0;
+}
+
+int read_host(struct reader *r, struct section *s, enum field_id id, const struct host_rule *rule,
+	      struct place at)
+{
+	struct host_rule *copy = arena_new(r->policy->arena, 1, sizeof(*copy));
+	struct item *slot;
+
+	read_list_start(s, id, at);
+	slot = copy ? field_value_add(&s->f[id], r->policy->arena) : NULL;
+	if (!slot)
+		return no_memory(r, at);
+	*copy = *rule;
+	slot->host = copy;
+	slot->at = at;
+	return 0;
+}
+
+int read_map_entry(struct reader *r, struct section *s, enum field_id id, struct str name,
+		   struct str value, struct place at)
+{
+	struct item item = { .at = at };
+	const char *copy = arena_strndup(r->policy->arena, value.s, value.n);
+	struct item *slot;
+
+	if (!is_env_name(name))
+		return diag_error(r->diags, at,
+				  "'%.*s' in %s is no variable's name; write letters, digits and _",
+				  STR_FMT(name), fields[id].key);
+	if (memchr(value.s, '\0', value.n))
+		return diag_error(r->diags, at, "the value of '%.*s' holds a NUL byte; remove it",
+				  STR_FMT(name));
+	read_list_start(s, id, at);
+	if (!copy || keep(r, name, &item) < 0)
+		return no_memory(r, at);
+	item.value = (struct str){ copy, value.n };
+	slot = field_value_add(&s->f[id], r->policy->arena);
+	if (!slot)
+		return no_memory(r, at);
+	*slot = item;
+	return 0;
+}
+
+/* ---- whole values ------------------------------------------------------- */
+
+void read_number(struct section *s, enum field_id id, int64_t number, struct place at)
+{
+	s->f[id] = (struct field_value){ .set = true, .at = at, .number = number };
+}
+
+static int read_word(struct reader *r, struct section *s, enum field_id id, struct str text,
+		     struct place at)
+{
+	const char *const *words = field_words(fields[id].kind);
+
+	for (int i = 0; words[i]; i++)
+		if (str_is(text, words[i])) {
+			read_number(s, id, i, at);
+			return 0;
+		}
+	return unknown_word(r, id, text, at);
+}
+
+static bool parse_number(enum field_kind kind, struct str text, int64_t *ret)
+{
+	uint64_t count;
+
+	if (str_is(text, "none")) {
+		*ret = LIMIT_NONE;
+		return true;
+	}
+	if (kind == KIND_SIZE)
+		return quantity_parse_size(text, ret);
+	if (kind == KIND_DURATION)
+		return quantity_parse_duration(text, ret);
+	if (!str_parse_u64(text, &count) || count < 1 || count >= INT64_MAX)
+		return false;
+	*ret = (int64_t)count;
+	return true;
+}
+
+int read_field_text(struct reader *r, struct section *s, enum field_id id, struct str text,
+		    struct place at)
+{
+	int64_t number = 0;
+	const char *copy;
+
+	switch (field_shape(fields[id].kind)) {
+	case SHAPE_WORD:
+		return read_word(r, s, id, text, at);
+	case SHAPE_NUMBER:
+		if (!parse_number(fields[id].kind, text, &number))
+			return diag_error(r->diags, at, "'%.*s' is not valid for %s; write %s",
+					  STR_FMT(text), fields[id].key,
+					  field_expects(fields[id].kind));
+		read_number(s, id, number, at);
+		return 0;
+	case SHAPE_TEXT:
+		if (!str_trim(text).n)
+			return diag_error(r->diags, at, "%s is blank; write a text or remove it",
+					  fields[id].key);
+		copy = arena_strndup(r->policy->arena, text.s, text.n);
+		if (!copy)
+			return no_memory(r, at);
+		s->f[id] = (struct field_value){ .set = true, .at = at, .text = { copy, text.n } };
+		return 0;
+	case SHAPE_LIST:
+		read_list_start(s, id, at);
+		return add_entry(r, s, id, text, at);
+	case SHAPE_MAP:
+		if (str_find(text, '=') == text.n)
+			return diag_error(r->diags, at, "'%.*s' is not NAME=VALUE", STR_FMT(text));
+		return read_map_entry(r, s, id, str_first(text, str_find(text, '=')),
+				      str_from_pos(text, str_find(text, '=') + 1), at);
+	case N_FIELD_SHAPES:
+		break;
+	}
+	BUG("a field without a shape");
+}
+
+static int read_list(struct reader *r, struct section *s, enum field_id id, const struct value *v)
+{
+	bool numbers = fields[id].kind == KIND_PORTS;
+	int bad = 0;
+
+	if (v->kind != VALUE_ARRAY)
+		return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
+	read_list_start(s, id, reader_at(r, v));
+	for (size_t i = 0; i < v->array.n; i++) {
+		const struct value *one = &v->array.items[i];
+		char digits[32];
+		struct str text = { 0 };
+
+		if (numbers && one->kind == VALUE_INT) {
+			snprintf(digits, sizeof(digits), "%lld", (long long)one->integer);
+			text = str_from(digits);
+		} else if (!numbers && one->kind == VALUE_STRING) {
+			text = one->string;
+		} else {
+			bad |= wrong(r, id, reader_at(r, one), value_kind_words(one->kind));
+			continue;
+		}
+		bad |= add_entry(r, s, id, text, reader_at(r, one));
+	}
+	return bad;
+}
+
+static int read_map(struct reader *r, struct section *s, enum field_id id, const struct value *v)
+{
+	int bad = 0;
+
+	if (v->kind != VALUE_TABLE)
+		return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
+	read_list_start(s, id, reader_at(r, v));
+	for (size_t i = 0; i < v->table.n; i++) {
+		const struct member *m = &v->table.members[i];
+
+		if (!read_expect(r, &m->value, VALUE_STRING, fields[id].key))
+			bad = -1;
+		else
+			bad |= read_map_entry(r, s, id, m->key, m->value.string,
+					      (struct place){ r->file, m->line, m->col });
+	}
+	return bad;
+}
+
+int read_field(struct reader *r, struct section *s, enum field_id id, const struct value *v)
+{
+	enum field_shape shape = field_shape(fields[id].kind);
+	char digits[32];
+
+	if (shape == SHAPE_LIST)
+		return read_list(r, s, id, v);
+	if (shape == SHAPE_MAP)
+		return read_map(r, s, id, v);
+	if (v->kind == VALUE_STRING)
+		return read_field_text(r, s, id, v->string, reader_at(r, v));
+	if (shape == SHAPE_NUMBER && v->kind == VALUE_INT) {
+		snprintf(digits, sizeof(digits), "%lld", (long long)v->integer);
+		return read_field_text(r, s, id, str_from(digits), reader_at(r, v));
+	}
+	return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
+}
+
+int read_strings(struct reader *r, const struct value *v, const char *key,
+		 int (*take)(struct reader *r, struct str text, struct place at, void *arg),
+		 void *arg)
+{
+	int bad = 0;
+
+	if (!read_expect(r, v, VALUE_ARRAY, key))
+		return -1;
+	for (size_t i = 0; i < v->array.n; i++) {
+		const struct value *one = &v->array.items[i];
+
+		if (!read_expect(r, one, VALUE_STRING, key))
+			bad = -1;
+		else
+			bad |= take(r, one->string, reader_at(r, one), arg);
+	}
+	return bad;
+}
+
+/* ---- defaults ----------------------------------------------------------- */
+
+static int read_default(struct reader *r, struct section *s, enum field_id id)
+{
+	static const struct place nowhere = { "default", 0, 0 };
+	struct str rest = str_from(fields[id].preset);
+	enum field_shape shape = field_shape(fields[id].kind);
+
+	if (shape != SHAPE_LIST && shape != SHAPE_MAP)
+		return read_field_text(r, s, id, rest, nowhere);
+	read_list_start(s, id, nowhere);
+	while (rest.n) {
+		size_t n = str_find(rest, ' ');
+
+		if (read_field_text(r, s, id, str_first(rest, n), nowhere) < 0)
+			return -1;
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	}
+	return 0;
+}
+
+static int default_section(struct reader *r, struct section *s, bool phase)
+{
+	struct cordon_err err;
+
+	for (int i = 0; i < N_FIELDS; i++) {
+		enum field_id id = (enum field_id)i;
+
+		/* [M4]: the list has no meaning of its own.  A text without a
+		 * default stays unsaid. */
+		if (s->f[i].set || (phase && !field_in_phase(id)) || id == F_NETWORK_ALLOW ||
+		    (field_shape(fields[i].kind) == SHAPE_TEXT && !fields[i].preset[0]))
+			continue;
+		if (read_default(r, s, id) < 0)
+			return -1;
+		if (field_value_canonical(id, &s->f[i], r->policy->arena, &err) < 0)
+			return diag_error(r->diags, s->f[i].at, "%s", err.msg);
+	}
+	return 0;
+}
+
+int read_defaults(struct reader *r)
+{
+	if (default_section(r, &r->policy->base, false) < 0)
+		return -1;
+	for (size_t i = 0; i < r->policy->n_phases; i++)
+		if (default_section(r, &r->policy->phases[i].section, true) < 0)
+			return -1;
+	return 0;
+}

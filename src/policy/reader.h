@@ -1,0 +1,68 @@
+/* From written values to fields: what every dialect reads with.
+ *
+ * A reader holds one policy that is being read and where its problems go.
+ * The functions report what is wrong themselves and return -1; a dialect goes
+ * on after a failure, so that several problems are reported in one run.
+ */
+#ifndef POLICY_READER_H
+#define POLICY_READER_H
+
+#include "policy/model.h"
+#include "text/value.h"
+
+struct reader {
+	struct policy *policy;
+	struct diags *diags;
+	const char *file;	/* the name that places get; outlives the policy */
+	const char *base_dir;	/* what relative paths start from; absolute */
+	const char *cwd;	/* the same for dialects that start from the caller's place */
+	const char *home;	/* what ~ means, or NULL */
+	/* A variable of the caller's environment, or NULL. */
+	const char *(*env)(const char *name);
+	/* Keys that the dialect's own program ignores are warnings, not errors. */
+	bool ignores_unknown;
+};
+
+static inline struct place reader_at(const struct reader *r, const struct value *v)
+{
+	return (struct place){ r->file, v->line, v->col };
+}
+
+/* A value in the native shape of the field. */
+int read_field(struct reader *r, struct section *s, enum field_id id, const struct value *v);
+/* The same from a text: a word or number, or one more entry of a list. */
+int read_field_text(struct reader *r, struct section *s, enum field_id id, struct str text,
+		    struct place at);
+/* Set a number (or the place of a word) that the dialect worked out itself. */
+void read_number(struct section *s, enum field_id id, int64_t number, struct place at);
+/* Say that a list is written, though perhaps empty. */
+void read_list_start(struct section *s, enum field_id id, struct place at);
+/* Add a host pattern that the dialect made. */
+int read_host(struct reader *r, struct section *s, enum field_id id, const struct host_rule *rule,
+	      struct place at);
+/* Add NAME=VALUE to a map field. */
+int read_map_entry(struct reader *r, struct section *s, enum field_id id, struct str name,
+		   struct str value, struct place at);
+
+/* Is `v` of this kind?  If not, says "KEY must be …". */
+bool read_expect(struct reader *r, const struct value *v, enum value_kind kind, const char *key);
+/* A list of strings that are not blank; calls `take` for each. */
+int read_strings(struct reader *r, const struct value *v, const char *key,
+		 int (*take)(struct reader *r, struct str text, struct place at, void *arg),
+		 void *arg);
+
+/* Report each member of `table` whose key is not in `known` (ends with NULL),
+ * naming the nearest known one. */
+void read_check_keys(struct reader *r, const struct value *table, const char *const *known,
+		     const char *where);
+/* The word of `words` (ends with NULL) nearest to a misspelt one, or NULL. */
+const char *read_nearest(struct str word, const char *const *words);
+
+/* Fill every field of the reader's policy that is not set with its default. */
+int read_defaults(struct reader *r);
+
+/* After the last field: canonical lists, contradictions, dead rules, [M2] to
+ * [M4].  Called once for each policy. */
+int read_finish(struct reader *r);
+
+#endif
