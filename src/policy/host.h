@@ -19,14 +19,14 @@
 
 struct host_addr {
 	bool is_v6;
-	unsigned char b[16];	/* an IPv4 address uses the first four */
+	unsigned char b[16];	/* an IPv4 address uses the first four; the rest is 0 */
 };
 
 /* A canonical host: a name or an address. */
 struct host {
 	bool is_addr;
 	struct host_addr addr;
-	unsigned char n;			/* length of name */
+	unsigned char n;			/* length of name; 0 for an address */
 	char name[MAX_HOST_NAME + 1];		/* NUL-terminated */
 };
 
@@ -41,7 +41,7 @@ enum host_form {
 
 struct host_rule {
 	enum host_form form;
-	uint16_t port_first, port_last;	/* 0 and 65535: any port */
+	uint16_t port_first, port_last;	/* 0 and 65535: any port; else both from 1 on */
 	unsigned char bits;		/* HOST_NET: length of the prefix */
 	struct host_addr addr;		/* HOST_NET: bits beyond the prefix are 0 */
 	struct str name;		/* the name forms: canonical, in an arena */
@@ -56,19 +56,23 @@ int host_parse(struct str text, struct host *ret, char why[HOST_WHY]) MUST_USE;
 void host_print(const struct host *h, struct buf *out);
 /* The address alone: dotted quad (strict) or IPv6 without brackets or zone. */
 bool host_addr_parse(struct str text, struct host_addr *ret);
+/* The host at an address that came as bytes, from DNS or a socket. */
+void host_from_addr(const struct host_addr *a, struct host *ret);
 void host_addr_print(const struct host_addr *a, struct buf *out);
 
 /* "loopback", "private", "metadata", …, or NULL for an ordinary address.
- * NAT64, 6to4 and Teredo forms are judged by the IPv4 address they carry. */
+ * NAT64 and 6to4 forms are judged by the IPv4 address they carry; Teredo,
+ * v4-compatible and local NAT64 ones are never ordinary. */
 const char *host_addr_special(const struct host_addr *a);
-/* The IPv4 address inside a NAT64, 6to4, v4-compatible or v4-mapped one. */
+/* The IPv4 address inside a NAT64, 6to4, Teredo, v4-compatible or v4-mapped one. */
 bool host_addr_unwrap(const struct host_addr *a, struct host_addr *ret);
 
 /* A native pattern (see CONTRACT of the policy language: cordon-policy(5)).
  * A rule that could never match is refused. */
 int host_rule_parse(struct str text, struct arena *a, struct host_rule *ret,
 		    char why[HOST_WHY]) MUST_USE;
-/* A name pattern built by a dialect: `form` over the host in `text`. */
+/* A pattern built by a dialect: `form` over the host in `text`, every port.
+ * HOST_EXACT over an address gives HOST_NET; HOST_ANY does not read `text`. */
 int host_rule_make(enum host_form form, struct str text, struct arena *a,
 		   struct host_rule *ret, char why[HOST_WHY]) MUST_USE;
 /* Printing and reading again gives the same rule. */
@@ -98,7 +102,9 @@ int host_rules_meet(const struct host_rule *a, size_t n_a, const struct host_rul
 struct host_set;
 int host_set_new(const struct host_rule *rules, size_t n, struct arena *a,
 		 const struct host_set **ret, struct cordon_err *err) MUST_USE;
-/* The first (most specific) rule that matches, or NULL. */
+/* The most specific rule that matches, or NULL: an exact name, then the longest
+ * name above it, then `*`; the longest prefix; of rules over the same host the
+ * one with the fewest ports, then the first. */
 const struct host_rule *host_set_find(const struct host_set *set, const struct host *h,
 				      unsigned port, bool deny);
 

@@ -5,7 +5,7 @@
 #include "policy/host.h"
 
 struct url {
-	struct str scheme;	/* lower case in `scheme_text`; empty when there is none */
+	struct str scheme;	/* lower case; points into this very struct: do not copy it */
 	char scheme_text[16];
 	bool has_host;
 	struct host host;
@@ -21,9 +21,12 @@ enum url_fault {
 	N_URL_FAULTS
 };
 
-/* `why` never quotes user info, path or query. */
+/* `why` never quotes user info, path or query.  With URL_NO_HOST and URL_BAD_HOST
+ * the scheme is there as well; otherwise a fault leaves *ret alone. */
 enum url_fault url_parse(struct str text, struct url *ret, char why[HOST_WHY]);
-/* HOST, HOST:PORT, [v6], [v6]:PORT, or a bare v6 address; port 0 if absent. */
-int url_parse_hostport(struct str text, struct host *ret, unsigned *ret_port, char why[HOST_WHY]);
+/* HOST, HOST:PORT, [v6], [v6]:PORT, or a bare v6 address; port 0 if absent (a
+ * port that is written is never 0). */
+int url_parse_hostport(struct str text, struct host *ret, unsigned *ret_port, char why[HOST_WHY])
+	MUST_USE;
 
 #endif
