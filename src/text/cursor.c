@@ -1,0 +1,85 @@
+/* What the readers share; see cursor_priv.h. */
+#include "text/cursor_priv.h"
+
+#include "base/limits.h"
+
+int text_check_size(const struct source *src, struct cordon_err *err)
+{
+	if (src->text.n > MAX_SOURCE_BYTES)
+		return err_at(err, 1, 1, "the text is larger than %u bytes; make it smaller",
+			      MAX_SOURCE_BYTES);
+	return 0;
+}
+
+bool text_has_bom(struct str text)
+{
+	return str_starts(text, "\xef\xbb\xbf");
+}
+
+static int refuse_char(const struct cursor *c, uint32_t ch, struct cordon_err *err)
+{
+	struct spot at = cursor_spot(c, c->p);
+
+	if (ch == '\r')
+		return err_at(err, at.line, at.col,
+			      "a carriage return stands alone; end lines with LF or CR LF");
+	return err_at(err, at.line, at.col,
+		      "the control character U+%04X is not allowed; remove it", (unsigned)ch);
+}
+
+static bool is_plain(const struct cursor *c, uint32_t ch)
+{
+	if (ch == '\r')
+		return c->end - c->p > 1 && c->p[1] == '\n';
+	return ch == '\t' || ch == '\n' || (ch >= 0x20 && ch != 0x7f);
+}
+
+int text_check_chars(struct str text, enum text_rule rule, struct cordon_err *err)
+{
+	struct cursor c = cursor_from(text);
+
+	while (c.p < c.end) {
+		uint32_t ch = 0;
+		size_t n = str_utf8((struct str){ c.p, (size_t)(c.end - c.p) }, &ch);
+
+		if (!n)
+			return err_at(err, c.line, cursor_spot(&c, c.p).col,
+				      "this byte (0x%02X) is not UTF-8; save the file as UTF-8",
+				      (unsigned char)*c.p);
+		if (!ch || (rule == TEXT_PLAIN && !is_plain(&c, ch)))
+			return refuse_char(&c, ch, err);
+		if (n == 1)
+			cursor_step(&c);
+		else
+			c.p += n;
+	}
+	return 0;
+}
+
+struct shown text_show(struct str s)
+{
+	static const char more[] = "...";
+	struct shown out;
+	size_t used = 0;
+
+	while (s.n) {
+		uint32_t ch = '?';
+		size_t n = str_utf8(s, &ch);
+		bool is_safe = n && ch >= 0x20 && (ch < 0x7f || ch >= 0xa0);
+
+		if (used + 4 + sizeof(more) > sizeof(out.text)) {
+			memcpy(out.text + used, more, sizeof(more) - 1);
+			used += sizeof(more) - 1;
+			break;
+		}
+		if (is_safe) {
+			memcpy(out.text + used, s.s, n);
+			used += n;
+		} else {
+			out.text[used++] = '?';
+		}
+		s = str_from_pos(s, n ? n : 1);
+	}
+	out.text[used] = '\0';
+	return out;
+}
