@@ -1,9 +1,14 @@
 /* cordon: the public interface.
  *
- * Everything a program may use of libcordon is declared here.  Handles are
- * opaque, each call takes one options struct, and every function that can
- * fail returns -1 (or NULL) with a filled struct cordon_err.  The library
- * neither prints nor exits, keeps no global state and starts no thread.
+ * Everything a program may use of libcordon is declared here.  Each call takes
+ * one request struct, which is cleared and given its size before use:
+ *
+ *     struct cordon_request req = CORDON_REQUEST;
+ *     req.files = (const char *const[]){ "cordon.toml" };
+ *     req.n_files = 1;
+ *
+ * Every function that can fail returns -1 with a filled struct cordon_err.  The
+ * library neither prints nor exits, keeps no global state and starts no thread.
  */
 #ifndef CORDON_H
 #define CORDON_H
@@ -35,6 +40,115 @@ struct cordon_err {
 	unsigned line, col;	/* place in the policy text, or 0 */
 	char msg[488];
 };
+
+/* What a setting does to the policy that the files give. */
+enum cordon_setting_op {
+	CORDON_ADD,		/* one more entry of a list; the ceilings still cut it */
+	CORDON_TIGHTEN,		/* a layer of its own: the strictest of both holds */
+	CORDON_REPLACE,		/* instead of what the files say; the ceilings still cut it */
+	CORDON_ADD_DOMAIN,	/* an allowed host with ai-harness's meaning; key is not used */
+	CORDON_N_SETTING_OPS
+};
+
+/* One word of the operator, such as an option on the command line. */
+struct cordon_setting {
+	enum cordon_setting_op op;
+	const char *key;	/* a field, such as "limits.memory" */
+	const char *value;	/* as it would be written */
+	const char *origin;	/* what explanations name, such as "--memory" */
+};
+
+/* Which policy is asked about.  Pointers are borrowed for the call. */
+struct cordon_request {
+	size_t size;				/* sizeof(struct cordon_request) */
+	const char *const *files;		/* policy files, composed by intersect */
+	size_t n_files;
+	const char *dialect;			/* of all of them; NULL: found out for each */
+	const char *cwd;			/* where the command would run; NULL: here */
+	bool discover;				/* without files, look for the project's policy */
+	bool ceilings;				/* compose the user's and the machine's in */
+	const struct cordon_setting *settings;
+	size_t n_settings;
+	const char *const *command;		/* what would be run; may be empty */
+	size_t n_command;
+	bool json;				/* answer in JSON */
+};
+#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, \
+			  NULL, 0, false }
+
+/* An answer in text.  Cleared before the call, released after it whether the
+ * call failed or not. */
+struct cordon_answer {
+	bool yes;		/* the answer to the question: good, allowed, equal */
+	char *text;		/* what was asked for, or NULL */
+	char *problems;		/* FILE:LINE:COL: what is wrong, one a line, or NULL */
+};
+void cordon_answer_release(struct cordon_answer *answer);
+
+/* Are these policies valid?  yes: each of the files is. */
+int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
+		 struct cordon_err *err);
+/* The effective policy with the place each value came from and what cut it. */
+int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
+		   struct cordon_err *err);
+/* The composed policy in the native dialect (or as JSON). */
+int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *ret,
+		       struct cordon_err *err);
+/* The JSON Schema of the native dialect. */
+int cordon_policy_schema(struct cordon_answer *ret, struct cordon_err *err);
+/* The one file of the request, written in another dialect. */
+int cordon_policy_convert(const struct cordon_request *req, const char *to,
+			  struct cordon_answer *ret, struct cordon_err *err);
+/* The strictest of two files: the first is the ceiling.  yes: it exists. */
+int cordon_policy_intersect(const struct cordon_request *req, struct cordon_answer *ret,
+			    struct cordon_err *err);
+/* What the second of two files allows that the first does not, and the
+ * reverse, in words.  yes: there is no difference. */
+int cordon_policy_diff(const struct cordon_request *req, struct cordon_answer *ret,
+		       struct cordon_err *err);
+
+/* What to ask a policy. */
+struct cordon_question {
+	size_t size;				/* sizeof(struct cordon_question) */
+	const char *const *targets;		/* URLs, HOST or HOST:PORT */
+	size_t n_targets;
+	const char *const *resolves_to;		/* judge names as if DNS gave these */
+	size_t n_resolves_to;
+	const char *command;			/* or: one line of shell text */
+	const char *phase;			/* NULL: the base */
+};
+#define CORDON_QUESTION	{ sizeof(struct cordon_question), NULL, 0, NULL, 0, NULL, NULL }
+
+/* `allowed`, `denied: REASON` or `blocked: MESSAGE`, a line for each.  A policy
+ * that is not valid allows nothing: the lines say so, and the call fails. */
+int cordon_policy_match(const struct cordon_request *req, const struct cordon_question *question,
+			struct cordon_answer *ret, struct cordon_err *err);
+
+/* What is assumed when a task is checked. */
+struct cordon_trial_options {
+	size_t size;				/* sizeof(struct cordon_trial_options) */
+	const char *capabilities;		/* comma list; NULL: what the backend has */
+	const char *const *agent_hosts;		/* --allow-agent-host */
+	size_t n_agent_hosts;
+	const char *const *environment_hosts;	/* --allow-environment-host */
+	size_t n_environment_hosts;
+};
+#define CORDON_TRIAL_OPTIONS	{ sizeof(struct cordon_trial_options), NULL, NULL, 0, NULL, 0 }
+
+/* Could this task run?  The answer is JSON; yes: accepted. */
+int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
+		       struct cordon_answer *ret, struct cordon_err *err);
+
+/* The names of the dialects, and of the fields with what they take, for help,
+ * completion and manual pages.  NULL past the last one. */
+const char *cordon_dialect_name(size_t i);
+const char *cordon_dialect_about(size_t i);
+struct cordon_field_info {
+	const char *key, *takes, *merge, *preset, *promise, *help;
+	const char *const *words;	/* the words it knows, or NULL */
+};
+bool cordon_field_info(size_t i, struct cordon_field_info *ret);
+const char *cordon_version(void);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@ void diags_release(struct diags *d)
 	*d = DIAGS;
 }
 
+PRINTF_LIKE(4, 0)
 static void add(struct diags *d, struct place at, bool is_warning, const char *fmt, va_list args)
 {
 	char text[MAX_DIAG_BYTES];

@@ -8,6 +8,7 @@
 
 static_assert(sizeof(struct cordon_err) <= 512, "must cross a pipe in one atomic write");
 
+PRINTF_LIKE(4, 0)
 static void fill(struct cordon_err *err, enum cordon_errc code, int sys, const char *fmt,
 		 va_list args)
 {

@@ -31,7 +31,8 @@ static int read_all(int fd, const char *path, size_t max, struct buf *text,
 			return 0;
 		buf_add(text, chunk, (size_t)n);
 		if (!buf_ok(text))
-			return err_set(err, CORDON_E_POLICY, "'%s' is larger than %zu bytes", path, max);
+			return err_set(err, CORDON_E_POLICY, "'%s' is larger than %zu bytes",
+				       path, max);
 	}
 }
 

@@ -122,24 +122,30 @@ bool str_parse_u64(struct str a, uint64_t *ret)
 	return true;
 }
 
+/* How many bytes a character has by its first one; 0 if none starts so. */
+static size_t utf8_length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2)
+		return 0;
+	if (first < 0xe0)
+		return 2;
+	if (first < 0xf0)
+		return 3;
+	return first < 0xf5 ? 4 : 0;
+}
+
 size_t str_utf8(struct str a, uint32_t *ret_char)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *s = (const unsigned char *)a.s;
 	uint32_t c;
-	size_t n;
+	size_t n = a.n ? utf8_length(s[0]) : 0;
 
-	if (!a.n)
-		return 0;
-	if (s[0] < 0x80) {
-		*ret_char = s[0];
-		return 1;
-	}
-	n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
-	    s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
 	if (!n || n > a.n)
 		return 0;
-	c = s[0] & (0x7fu >> n);
+	c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
 	for (size_t i = 1; i < n; i++) {
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;

@@ -321,7 +321,7 @@ static size_t decode(struct str in, uint32_t chars[MAX_HOST_LABEL])
 bool host_idna_check(struct str label)
 {
 	uint32_t chars[MAX_HOST_LABEL];
-	size_t n = decode(str_from_pos(label, 4), chars);
+	size_t n = str_find(label, '_') == label.n ? decode(str_from_pos(label, 4), chars) : 0;
 	struct label again;
 
 	return n && encode(chars, n, &again) && str_eq(label, (struct str){ again.text, again.n });

@@ -128,48 +128,11 @@ static int read_pair(struct toml *t, struct toml_node *table)
 	return node ? read_value(t, node->depth, &node->value) : -1;
 }
 
-static int push_item(struct toml *t, const struct value *item)
-{
-	struct spot spot = { item->line, item->col };
-
-	if (toml_count(t, spot) < 0)
-		return -1;
-	if (t->n_items == t->cap_items) {
-		size_t cap = t->cap_items ? t->cap_items * 2 : 64;
-		struct value *items = realloc(t->items, cap * sizeof(*items));
-
-		if (!items)
-			return err_nomem(t->err);
-		t->items = items;
-		t->cap_items = cap;
-	}
-	t->items[t->n_items++] = *item;
-	return 0;
-}
-
-/* Move the items from `base` on into the array. */
-static int take_items(struct toml *t, size_t base, struct value *array)
-{
-	size_t n = t->n_items - base;
-	struct value *items = NULL;
-
-	if (n) {
-		items = arena_new(t->arena, n, sizeof(*items));
-		if (!items)
-			return err_nomem(t->err);
-		memcpy(items, t->items + base, n * sizeof(*items));
-	}
-	array->kind = VALUE_ARRAY;
-	array->array.items = items;
-	array->array.n = n;
-	t->n_items = base;
-	return 0;
-}
-
 static int read_array(struct toml *t, unsigned depth, struct value *ret)
 {
 	struct spot start = here(t);
-	size_t base = t->n_items;
+	size_t base = t->items.n;
+	void *items;
 
 	if (toml_count_container(t, depth, start) < 0)
 		return -1;
@@ -182,7 +145,8 @@ static int read_array(struct toml *t, unsigned depth, struct value *ret)
 			break;
 		if (t->at.p == t->at.end)
 			return toml_fail(t, start, "an array is not closed; add ] at its end");
-		if (read_value(t, depth + 1, &item) < 0 || push_item(t, &item) < 0)
+		if (toml_count(t, here(t)) < 0 || read_value(t, depth + 1, &item) < 0 ||
+		    pile_push(&t->items, &item, t->err) < 0)
 			return -1;
 		skip_lines(t);
 		if (cursor_peek(&t->at) == ',')
@@ -194,7 +158,12 @@ static int read_array(struct toml *t, unsigned depth, struct value *ret)
 					 "add , between them or ] after the last");
 	}
 	t->at.p++;
-	return take_items(t, base, ret);
+	ret->kind = VALUE_ARRAY;
+	ret->array.n = t->items.n - base;
+	if (pile_take(&t->items, base, t->arena, &items, t->err) < 0)
+		return -1;
+	ret->array.items = items;
+	return 0;
 }
 
 static int refuse_in_inline(struct toml *t, struct spot start)
@@ -308,7 +277,7 @@ static void toml_release(struct toml *t)
 {
 	arena_release(&t->scratch);
 	free(t->index.slots);
-	free(t->items);
+	pile_release(&t->items);
 	if (t->c_locale)
 		freelocale(t->c_locale);
 }
@@ -318,7 +287,9 @@ int toml_parse(const struct source *src, struct arena *a, struct value *ret_root
 {
 	__attribute__((cleanup(toml_release))) struct toml t = {
 		.at = cursor_from(src->text), .arena = a,
-		.scratch = ARENA(MAX_ARENA_BYTES), .err = err,
+		.scratch = ARENA(MAX_ARENA_BYTES), .items = PILE(struct value, MAX_TEXT_NODES),
+		.n_nodes = 1, .n_containers = 1,	/* the root */
+		.err = err,
 	};
 	struct toml_node *root;
 	struct value v;

@@ -9,6 +9,7 @@
 #include <locale.h>
 
 #include "text/cursor_priv.h"
+#include "text/pile_priv.h"
 #include "text/value.h"
 
 /* Who made a table decides who may add to it:
@@ -56,8 +57,7 @@ struct toml {
 	struct arena *arena;		/* of the tree that is given away */
 	struct arena scratch;		/* of the nodes */
 	struct toml_index index;
-	struct value *items;		/* of the arrays that are still open */
-	size_t n_items, cap_items;
+	struct pile items;		/* of the arrays that are still open */
 	size_t n_nodes, n_containers;
 	locale_t c_locale;		/* the caller's may write 0,5 */
 	struct cordon_err *err;

@@ -173,7 +173,8 @@ static int read_long_string(struct toml *t, struct str *ret)
 	t->at.p += 3;
 	if (t->at.end - t->at.p > 1 && t->at.p[0] == '\r' && t->at.p[1] == '\n')
 		t->at.p++;
-	if (cursor_peek(&t->at) == '\n')	/* a line break right after the quotes is not meant */
+	/* A line break right after the quotes is not part of the string. */
+	if (cursor_peek(&t->at) == '\n')
 		cursor_step(&t->at);
 	for (p = t->at.p; p < t->at.end; p += n ? n : 1) {
 		n = quotes_at(p, t->at.end, quote);

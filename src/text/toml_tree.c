@@ -19,8 +19,8 @@ int toml_count(struct toml *t, struct spot spot)
 int toml_count_container(struct toml *t, unsigned depth, struct spot spot)
 {
 	if (depth > MAX_TEXT_DEPTH)
-		return toml_fail(t, spot, "tables and arrays are nested deeper than %d; flatten them",
-				 MAX_TEXT_DEPTH);
+		return toml_fail(t, spot, "tables and arrays are nested deeper than %d; "
+				 "flatten them", MAX_TEXT_DEPTH);
 	if (++t->n_containers > MAX_TEXT_CONTAINERS)
 		return toml_fail(t, spot,
 				 "the text has more than %u tables and arrays; make it smaller",

@@ -1,0 +1,170 @@
+/* Parsing a command line: exact option names only, `--name VALUE` or
+ * `--name=VALUE`, and everything behind `--` left alone. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+int say_usage(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("cordon: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+/* `attached` is set when the value stands in the same word. */
+static const struct option *find_option(const char *word, const char **attached)
+{
+	*attached = NULL;
+	for (const struct option *o = options; o->name; o++) {
+		size_t n = strlen(o->name);
+
+		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
+			*attached = word[n] ? word + n + 1 : NULL;
+			return o;
+		}
+		if (o->letter && word[0] == '-' && word[1] == o->letter) {
+			*attached = word[2] ? word + 2 : NULL;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+static int name_command(const struct command *c, char *text, size_t n)
+{
+	return snprintf(text, n, "%s%s%s", c->name, c->word ? " " : "", c->word ? c->word : "");
+}
+
+/* One word that starts with a dash; returns how many words it took, or -1. */
+static int parse_option(struct args *args, char *const *argv, int left)
+{
+	const char *value;
+	const struct option *o = find_option(argv[0], &value);
+	char name[64];
+
+	name_command(args->command, name, sizeof(name));
+	if (!o || !(o->where & args->command->where || o->id == OPT_HELP)) {
+		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
+			  args->command->name);
+		return -1;
+	}
+	if (!o->arg && value) {
+		say_usage("%s takes no value", o->name);
+		return -1;
+	}
+	if (o->arg && !value && left < 2) {
+		say_usage("%s takes %s", o->name, o->arg);
+		return -1;
+	}
+	args->given[args->n_given].option = o;
+	args->given[args->n_given++].value = !o->arg ? NULL : value ? value : argv[1];
+	return o->arg && !value ? 2 : 1;
+}
+
+/* Behind `--` stands a command to run, or words that look like options. */
+static void take_behind(struct args *args, int argc, char *const *argv)
+{
+	if (args->command->where & IN_EXPLAIN) {
+		args->behind = (const char *const *)argv;
+		args->n_behind = (size_t)argc;
+		return;
+	}
+	for (int i = 0; i < argc; i++)
+		args->words[args->n_words++] = argv[i];
+}
+
+int args_parse(struct args *args, int argc, char *const *argv)
+{
+	if (argc > MAX_ARGS) {
+		say_usage("more than %d words on the command line", MAX_ARGS);
+		return -1;
+	}
+	for (int i = 0; i < argc;) {
+		int took = 1;
+
+		if (strcmp(argv[i], "--") == 0) {
+			take_behind(args, argc - i - 1, argv + i + 1);
+			break;
+		}
+		if (argv[i][0] == '-' && argv[i][1])
+			took = parse_option(args, argv + i, argc - i);
+		else
+			args->words[args->n_words++] = argv[i];
+		if (took < 0)
+			return -1;
+		i += took;
+	}
+	return 0;
+}
+
+const char *args_value(const struct args *args, enum option_id id)
+{
+	for (size_t i = args->n_given; i > 0; i--)
+		if (args->given[i - 1].option->id == id)
+			return args->given[i - 1].value;
+	return NULL;
+}
+
+bool args_has(const struct args *args, enum option_id id)
+{
+	for (size_t i = 0; i < args->n_given; i++)
+		if (args->given[i].option->id == id)
+			return true;
+	return false;
+}
+
+size_t args_values(const struct args *args, enum option_id id, const char **ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < args->n_given; i++)
+		if (args->given[i].option->id == id)
+			ret[n++] = args->given[i].value;
+	return n;
+}
+
+static size_t add_settings(const struct args *args, struct cordon_setting *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < args->n_given; i++) {
+		const struct option *o = args->given[i].option;
+		const char *value = args->given[i].value;
+
+		if (o->id == OPT_SETTING)
+			ret[n++] = (struct cordon_setting){ o->op, o->key, value, o->name };
+		else if (o->id == OPT_ENV)
+			ret[n++] = (struct cordon_setting){
+				CORDON_ADD, strchr(value, '=') ? "env.set" : "env.pass", value, o->name };
+		else if (o->id == OPT_NO_SANDBOX) {
+			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "backend", "none", o->name };
+			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "profile", "unrestricted",
+							    o->name };
+		}
+	}
+	return n;
+}
+
+struct cordon_request args_request(const struct args *args, struct cordon_setting *settings,
+				   const char **files)
+{
+	struct cordon_request req = CORDON_REQUEST;
+
+	req.n_files = args_values(args, OPT_POLICY, files);
+	for (size_t i = 0; i < args->n_words && !(args->command->where & (IN_EXPLAIN | IN_MATCH)); i++)
+		files[req.n_files++] = args->words[i];
+	req.files = files;
+	req.dialect = args_value(args, OPT_DIALECT);
+	req.cwd = args_value(args, OPT_CWD);
+	req.discover = !args_has(args, OPT_NO_POLICY);
+	req.n_settings = add_settings(args, settings);
+	req.settings = settings;
+	req.json = args_has(args, OPT_JSON);
+	return req;
+}

@@ -1,0 +1,125 @@
+/* The command line: tables of commands and options, and what is parsed. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdio.h>
+
+#include "cordon.h"
+
+/* Exit codes of commands that answer a question. */
+enum { EXIT_GOOD = 0, EXIT_NO = 1, EXIT_USAGE = 2 };
+
+/* Which commands take an option. */
+enum {
+	IN_EXPLAIN = 1 << 0,
+	IN_CHECK = 1 << 1,
+	IN_SHOW = 1 << 2,
+	IN_CONVERT = 1 << 3,
+	IN_INTERSECT = 1 << 4,
+	IN_DIFF = 1 << 5,
+	IN_MATCH = 1 << 6,
+	IN_TRIAL = 1 << 7,
+	IN_ALL = (1 << 8) - 1,
+};
+
+/* What an option is for, where it is not a setting of a field. */
+enum option_id {
+	OPT_SETTING,		/* `op` and `key` say what it sets */
+	OPT_ENV,		/* NAME or NAME=VALUE */
+	OPT_NO_SANDBOX,
+	OPT_POLICY,
+	OPT_DIALECT,
+	OPT_NO_POLICY,
+	OPT_CWD,
+	OPT_JSON,
+	OPT_JSON_SCHEMA,
+	OPT_TO,
+	OPT_RESOLVES_TO,
+	OPT_COMMAND,
+	OPT_PHASE,
+	OPT_CHECK,
+	OPT_CAPABILITIES,
+	OPT_AGENT_HOST,
+	OPT_ENVIRONMENT_HOST,
+	OPT_HELP,
+	N_OPTION_IDS
+};
+
+struct option {
+	const char *name;	/* with its dashes */
+	char letter;		/* or 0 */
+	const char *arg;	/* what it takes, or NULL */
+	unsigned where;
+	enum option_id id;
+	enum cordon_setting_op op;
+	const char *key;
+	const char *help;
+};
+
+/* Ends with a NULL name. */
+extern const struct option options[];
+
+struct args;
+
+struct command {
+	const char *name;	/* "policy show" has a word after it */
+	const char *word;	/* or NULL */
+	unsigned where;		/* its bit */
+	const char *usage;	/* behind the name */
+	const char *help;
+	int (*run)(const struct args *args);
+};
+
+extern const struct command commands[];
+
+/* Most words one command line may hold. */
+#define MAX_ARGS	4096
+
+struct args {
+	const struct command *command;
+	struct {
+		const struct option *option;
+		const char *value;	/* NULL for a flag */
+	} given[MAX_ARGS];
+	size_t n_given;
+	const char *words[MAX_ARGS];	/* what is no option */
+	size_t n_words;
+	const char *const *behind;	/* behind `--` */
+	size_t n_behind;
+};
+
+/* Parse what follows the command's name.  -1: said why on stderr. */
+int args_parse(struct args *args, int argc, char *const *argv);
+/* The last value given for an option, or NULL. */
+const char *args_value(const struct args *args, enum option_id id);
+bool args_has(const struct args *args, enum option_id id);
+/* All values, in order; returns how many. */
+size_t args_values(const struct args *args, enum option_id id, const char **ret);
+/* The request that the options make; `settings` and `files` are the room for
+ * what it points to. */
+struct cordon_request args_request(const struct args *args, struct cordon_setting *settings,
+				   const char **files);
+
+/* Print an answer and turn it into an exit code. */
+int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
+/* One line on stderr; returns EXIT_USAGE. */
+int say_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+void help_print(FILE *out);
+void help_print_command(const struct command *command, FILE *out);
+/* 0, or EXIT_USAGE when there is no such shell. */
+int completion_print(const char *shell, FILE *out);
+
+int cmd_check(const struct args *args);
+int cmd_explain(const struct args *args);
+int cmd_show(const struct args *args);
+int cmd_convert(const struct args *args);
+int cmd_intersect(const struct args *args);
+int cmd_diff(const struct args *args);
+int cmd_match(const struct args *args);
+int cmd_trial(const struct args *args);
+int cmd_completion(const struct args *args);
+int cmd_version(const struct args *args);
+int cmd_help(const struct args *args);
+
+#endif

@@ -1,0 +1,200 @@
+/* What each command does: turn words into a request, ask, print. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err)
+{
+	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
+
+	if (answer->text)
+		fputs(answer->text, stdout);
+	if (answer->problems)
+		fputs(answer->problems, stderr);
+	if (rc < 0 && !answer->problems)
+		say_usage("%s", err->msg);
+	cordon_answer_release(answer);
+	if (fflush(stdout) != 0)
+		return say_usage("cannot write the answer");
+	return code;
+}
+
+/* Room for what a request points to. */
+struct room {
+	struct cordon_setting settings[2 * MAX_ARGS];
+	const char *files[2 * MAX_ARGS];
+};
+
+typedef int answer_fn(const struct cordon_request *req, struct cordon_answer *ret,
+		      struct cordon_err *err);
+
+static int ask(const struct args *args, answer_fn *fn)
+{
+	struct room *room = calloc(1, sizeof(*room));
+	struct cordon_answer answer = { 0 };
+	struct cordon_request req;
+	struct cordon_err err;
+	int rc;
+
+	if (!room)
+		return say_usage("out of memory");
+	req = args_request(args, room->settings, room->files);
+	req.ceilings = args->command->where == IN_EXPLAIN;
+	req.command = args->behind;
+	req.n_command = args->n_behind;
+	rc = fn(&req, &answer, &err);
+	free(room);
+	return say_answer(rc, &answer, &err);
+}
+
+static int need_words(const struct args *args, size_t least, size_t most)
+{
+	const struct command *c = args->command;
+
+	if (args->n_words >= least && args->n_words <= most)
+		return 0;
+	return say_usage("%s%s%s takes %s", c->name, c->word ? " " : "", c->word ? c->word : "",
+			 c->usage);
+}
+
+int cmd_check(const struct args *args)
+{
+	int bad = need_words(args, 1, MAX_ARGS);
+
+	return bad ? bad : ask(args, cordon_check);
+}
+
+int cmd_explain(const struct args *args)
+{
+	int bad = need_words(args, 0, 0);
+
+	return bad ? bad : ask(args, cordon_explain);
+}
+
+int cmd_show(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad;
+
+	if (args_has(args, OPT_JSON_SCHEMA))
+		return say_answer(cordon_policy_schema(&answer, &err), &answer, &err);
+	bad = need_words(args, 1, MAX_ARGS);
+	return bad ? bad : ask(args, cordon_policy_show);
+}
+
+int cmd_intersect(const struct args *args)
+{
+	int bad = need_words(args, 2, 2);
+
+	return bad ? bad : ask(args, cordon_policy_intersect);
+}
+
+int cmd_diff(const struct args *args)
+{
+	int bad = need_words(args, 2, 2);
+
+	return bad ? bad : ask(args, cordon_policy_diff);
+}
+
+int cmd_convert(const struct args *args)
+{
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	if (bad)
+		return bad;
+	if (!args_has(args, OPT_TO))
+		return say_usage("policy convert takes --to DIALECT");
+	req.files = args->words;
+	req.n_files = 1;
+	req.dialect = args_value(args, OPT_DIALECT);
+	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err), &answer,
+			  &err);
+}
+
+int cmd_match(const struct args *args)
+{
+	const char *files[MAX_ARGS], *answers[MAX_ARGS];
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_question q = CORDON_QUESTION;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+
+	if (!args_has(args, OPT_POLICY))
+		return say_usage("policy match takes --policy FILE");
+	if (args_has(args, OPT_COMMAND) == (args->n_words > 0))
+		return say_usage("policy match takes hosts, or --command TEXT");
+	req.files = files;
+	req.n_files = args_values(args, OPT_POLICY, files);
+	req.dialect = args_value(args, OPT_DIALECT);
+	q.targets = args->words;
+	q.n_targets = args->n_words;
+	q.resolves_to = answers;
+	q.n_resolves_to = args_values(args, OPT_RESOLVES_TO, answers);
+	q.command = args_value(args, OPT_COMMAND);
+	q.phase = args_value(args, OPT_PHASE);
+	return say_answer(cordon_policy_match(&req, &q, &answer, &err), &answer, &err);
+}
+
+int cmd_trial(const struct args *args)
+{
+	const char *agent[MAX_ARGS], *environment[MAX_ARGS];
+	struct cordon_trial_options o = CORDON_TRIAL_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	if (bad)
+		return bad;
+	if (!args_has(args, OPT_CHECK))
+		return say_usage("trial takes --check; running a task is not there yet");
+	o.capabilities = args_value(args, OPT_CAPABILITIES);
+	o.agent_hosts = agent;
+	o.n_agent_hosts = args_values(args, OPT_AGENT_HOST, agent);
+	o.environment_hosts = environment;
+	o.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
+	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
+}
+
+int cmd_completion(const struct args *args)
+{
+	int bad = need_words(args, 1, 1);
+
+	if (bad)
+		return bad;
+	if (completion_print(args->words[0], stdout) < 0)
+		return say_usage("'%s' is not a shell; write bash, zsh or fish", args->words[0]);
+	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+}
+
+int cmd_version(const struct args *args)
+{
+	int bad = need_words(args, 0, 0);
+
+	if (bad)
+		return bad;
+	printf("cordon %s\n", cordon_version());
+	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+}
+
+int cmd_help(const struct args *args)
+{
+	bool found = false;
+
+	if (!args->n_words) {
+		help_print(stdout);
+		return EXIT_GOOD;
+	}
+	for (const struct command *c = commands; c->name; c++) {
+		if (strcmp(c->name, args->words[0]) != 0 ||
+		    (args->n_words > 1 && (!c->word || strcmp(c->word, args->words[1]) != 0)))
+			continue;
+		found = true;
+		help_print_command(c, stdout);
+	}
+	return found ? EXIT_GOOD : say_usage("there is no command '%s'", args->words[0]);
+}

@@ -1,0 +1,243 @@
+/* From a request to one policy; see compose.h.
+ *
+ *   machine ceiling ∩ user ceiling ∩ project (with additions) ∩ settings
+ *
+ * Additions are the operator's word about the project's layer; the ceilings
+ * still cut them.
+ */
+#include "lib/compose.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "lib/settings.h"
+
+#define MACHINE_CEILING	"/etc/cordon/cordon.toml"
+
+static const char *read_env(const char *name)
+{
+	return getenv(name);
+}
+
+int composition_init(struct composition *c, const struct cordon_request *req,
+		     struct cordon_err *err)
+{
+	char *here = req->cwd ? NULL : getcwd(NULL, 0);
+
+	*c = (struct composition){ .arena = ARENA(MAX_ARENA_BYTES), .diags = DIAGS };
+	if (req->size != sizeof(*req)) {
+		free(here);
+		return err_set(err, CORDON_E_USAGE, "the request is of another version of cordon.h");
+	}
+	if (!req->cwd && !here)
+		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");
+	if (req->cwd && req->cwd[0] != '/')
+		return err_set(err, CORDON_E_USAGE, "'%s' is not an absolute path", req->cwd);
+	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), "/", &c->cwd, err) < 0) {
+		free(here);
+		return -1;
+	}
+	free(here);
+	c->home = getenv("HOME");
+	policy_init(&c->policy, &c->arena);
+	return 0;
+}
+
+void composition_release(struct composition *c)
+{
+	diags_release(&c->diags);
+	arena_release(&c->arena);
+}
+
+struct reader compose_reader(struct composition *c, struct policy *p, const char *file)
+{
+	return (struct reader){ .policy = p, .diags = &c->diags, .file = file, .base_dir = c->cwd,
+				.cwd = c->cwd, .home = c->home, .env = read_env };
+}
+
+/* The directory of a file: what its relative paths start from. */
+static const char *directory_of(struct composition *c, const char *file)
+{
+	const char *full = path_normal(&c->arena, str_from(file), c->cwd);
+	const char *slash = full ? strrchr(full, '/') : NULL;
+
+	if (!slash)
+		return NULL;
+	return slash == full ? "/" : arena_strndup(&c->arena, full, (size_t)(slash - full));
+}
+
+int compose_text(struct composition *c, const struct source *src, const struct dialect *dialect,
+		 struct policy *ret)
+{
+	struct reader r;
+	struct cordon_err err;
+	struct value root;
+	size_t before = c->diags.n_errors;
+
+	policy_init(ret, &c->arena);
+	ret->dialect = dialect;
+	r = compose_reader(c, ret, src->name);
+	r.base_dir = directory_of(c, src->name);
+	if (!r.base_dir)
+		return diag_error(&c->diags, (struct place){ src->name, 0, 0 }, "out of memory");
+	if (dialect->parse(src, &c->arena, &root, &err) < 0)
+		return diag_err(&c->diags, src->name, &err);
+	dialect->read(&r, &root);
+	if (c->diags.n_errors == before)
+		read_finish(&r);
+	return c->diags.n_errors == before ? 0 : -1;
+}
+
+int compose_read_source(struct composition *c, const char *path, struct source *ret)
+{
+	struct cordon_err err;
+	const char *name = arena_strndup(&c->arena, path, strlen(path));
+
+	if (!name)
+		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
+	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
+		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+	ret->name = name;
+	return 0;
+}
+
+int compose_file(struct composition *c, const char *path, const char *dialect, struct policy *ret)
+{
+	const struct dialect *d;
+	struct source src;
+
+	if (compose_read_source(c, path, &src) < 0)
+		return -1;
+	d = dialect ? dialect_find(dialect) : dialect_detect(&src);
+	if (!d)
+		return diag_error(&c->diags, (struct place){ 0 }, "'%s' is not a dialect", dialect);
+	return compose_text(c, &src, d, ret);
+}
+
+/* c->policy becomes what it and `layer` both allow. */
+static int cut_with(struct composition *c, const struct policy *layer)
+{
+	struct cordon_err err;
+
+	if (policy_intersect(&c->policy, layer, &c->policy, &c->cuts, &err) < 0)
+		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+	return 0;
+}
+
+int compose_files(struct composition *c, const struct cordon_request *req)
+{
+	int bad = 0;
+
+	if (req->n_files > MAX_POLICY_LAYERS)
+		return diag_error(&c->diags, (struct place){ 0 }, "more than %d policy files",
+				  MAX_POLICY_LAYERS);
+	for (size_t i = 0; i < req->n_files; i++) {
+		struct policy one;
+
+		if (compose_file(c, req->files[i], req->dialect, &one) < 0)
+			bad = -1;
+		else if (i == 0)
+			c->policy = one;
+		else if (!bad)
+			bad = cut_with(c, &one);
+	}
+	return bad;
+}
+
+/* ---- where policies lie ------------------------------------------------- */
+
+/* A policy that merely lies in a parent directory is followed only if nobody
+ * else could have put it there or can change it. */
+static int check_owner(struct composition *c, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "cannot be looked at");
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & S_IWOTH))
+		return diag_error(&c->diags, (struct place){ path, 0, 0 },
+				  "lies in a parent directory and belongs to, or can be written by, "
+				  "somebody else; name it with --policy, or use --no-policy");
+	return 0;
+}
+
+/* The nearest file of this name in `dir` or above it; NULL if there is none. */
+static const char *find_above(struct composition *c, const char *dir, const char *name)
+{
+	struct str up = str_from(dir);
+
+	for (;;) {
+		const char *path = arena_printf(&c->arena, "%.*s/%s", up.n > 1 ? (int)up.n : 0, up.s, name);
+
+		if (path && access(path, F_OK) == 0)
+			return path;
+		if (up.n <= 1 || !path)
+			return NULL;
+		while (up.n > 1 && up.s[up.n - 1] != '/')
+			up.n--;
+		up.n = up.n > 1 ? up.n - 1 : 1;
+	}
+}
+
+static int compose_project(struct composition *c, const struct cordon_request *req)
+{
+	static const char *const names[] = { "cordon.toml", "harness.md", ".harness/config.toml",
+					     "task.toml" };
+
+	if (req->n_files || !req->discover)
+		return compose_files(c, req);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *path = find_above(c, c->cwd, names[i]);
+
+		if (path)
+			return check_owner(c, path) < 0 ? -1 : compose_file(c, path, req->dialect, &c->policy);
+	}
+	return 0;
+}
+
+static const char *user_ceiling(struct composition *c)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+
+	if (config && config[0] == '/')
+		return arena_printf(&c->arena, "%s/cordon/cordon.toml", config);
+	if (c->home && c->home[0] == '/')
+		return arena_printf(&c->arena, "%s/.config/cordon/cordon.toml", c->home);
+	return NULL;
+}
+
+/* A ceiling that is there and cannot be read stops everything. */
+static int compose_ceiling(struct composition *c, const char *path)
+{
+	struct policy ceiling;
+
+	if (!path || (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
+		return 0;
+	if (compose_file(c, path, "cordon", &ceiling) < 0)
+		return -1;
+	return cut_with(c, &ceiling);
+}
+
+int compose_all(struct composition *c, const struct cordon_request *req)
+{
+	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0)
+		return -1;
+	if (settings_tighten(c, req->settings, req->n_settings) < 0)
+		return -1;
+	if (!req->ceilings)
+		return 0;
+	if (compose_ceiling(c, user_ceiling(c)) < 0)
+		return -1;
+	return compose_ceiling(c, MACHINE_CEILING);
+}
+
+int compose_defaults(struct composition *c)
+{
+	struct reader r = compose_reader(c, &c->policy, "default");
+
+	return read_defaults(&r);
+}

@@ -1,0 +1,42 @@
+/* From a request to one policy: files, ceilings, settings, defaults. */
+#ifndef LIB_COMPOSE_H
+#define LIB_COMPOSE_H
+
+#include "cordon.h"
+#include "policy/dialect/dialect.h"
+#include "policy/intersect.h"
+
+/* Everything one call works with; lives for the call. */
+struct composition {
+	struct arena arena;
+	struct diags diags;
+	const char *cwd;		/* absolute, links followed */
+	const char *home;		/* or NULL */
+	struct cuts cuts;		/* what composing took away */
+	struct policy policy;		/* the result */
+};
+
+int composition_init(struct composition *c, const struct cordon_request *req,
+		     struct cordon_err *err) MUST_USE;
+void composition_release(struct composition *c);
+
+/* One file.  Problems go to c->diags; -1 when there are any. */
+int compose_file(struct composition *c, const char *path, const char *dialect,
+		 struct policy *ret) MUST_USE;
+/* One text; `name` stands for it in messages and outlives the composition. */
+int compose_text(struct composition *c, const struct source *src, const struct dialect *dialect,
+		 struct policy *ret) MUST_USE;
+/* Read one file's text into the arena. */
+int compose_read_source(struct composition *c, const char *path, struct source *ret) MUST_USE;
+/* The files of the request, composed: no ceilings, settings or defaults. */
+int compose_files(struct composition *c, const struct cordon_request *req) MUST_USE;
+/* Everything: ceilings, the project, the settings; no defaults. */
+int compose_all(struct composition *c, const struct cordon_request *req) MUST_USE;
+/* Fill what nobody said. */
+int compose_defaults(struct composition *c) MUST_USE;
+/* A reader over the composition's policy. */
+struct reader compose_reader(struct composition *c, struct policy *p, const char *file);
+
+#define cleanup_composition __attribute__((cleanup(composition_release)))
+
+#endif

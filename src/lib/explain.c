@@ -1,0 +1,203 @@
+/* The effective policy: each value, where it came from, and what cut it. */
+#include "lib/answer.h"
+#include "policy/print.h"
+
+struct line {
+	const char *key;
+	struct str phase;
+	struct str value;
+	struct place at;
+};
+
+typedef int line_fn(void *arg, const struct line *line);
+
+static int each_item(struct composition *c, const struct section *s, enum field_id id,
+		     struct line *line, line_fn *tell, void *arg)
+{
+	const struct field_value *v = &s->f[id];
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (print_skips(s, id, &v->items[i]))
+			continue;
+		line->at = v->items[i].at;
+		if (item_text(fields[id].kind, &v->items[i], &c->arena, &line->value) < 0 ||
+		    tell(arg, line) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* One line a value; one for each entry of a list, and one for an empty one. */
+static int each_value(struct composition *c, const struct section *s, struct str phase,
+		      line_fn *tell, void *arg)
+{
+	for (int i = 0; i < N_FIELDS; i++) {
+		enum field_id id = (enum field_id)i;
+		const struct field_value *v = &s->f[i];
+		struct line line = { fields[i].key, phase, STR(""), v->at };
+
+		if (!v->set)
+			continue;
+		if (v->n) {
+			if (each_item(c, s, id, &line, tell, arg) < 0)
+				return -1;
+		} else if (value_text(id, v, &c->arena, &line.value) < 0 || tell(arg, &line) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int each_line(struct composition *c, line_fn *tell, void *arg)
+{
+	if (each_value(c, &c->policy.base, STR(""), tell, arg) < 0)
+		return -1;
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		if (each_value(c, &c->policy.phases[i].section, c->policy.phases[i].name, tell, arg) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- for people --------------------------------------------------------- */
+
+static void print_key_of(struct str phase, const char *key, struct buf *out)
+{
+	if (phase.n)
+		buf_printf(out, "phase.%.*s.", STR_FMT(phase));
+	buf_puts(out, key);
+}
+
+static int tell_people(void *arg, const struct line *line)
+{
+	struct buf *out = arg;
+	cleanup_buf struct buf key = BUF(512);
+
+	print_key_of(line->phase, line->key, &key);
+	buf_printf(out, "%-20s %-36.*s  ", buf_text(&key), STR_FMT(line->value));
+	place_print(line->at, out);
+	buf_putc(out, '\n');
+	return 0;
+}
+
+static void print_cuts(const struct cuts *cuts, struct buf *out)
+{
+	if (cuts->n)
+		buf_puts(out, "\ncut:\n");
+	for (size_t i = 0; i < cuts->n; i++) {
+		const struct cut *cut = &cuts->items[i];
+		cleanup_buf struct buf key = BUF(512);
+
+		print_key_of(cut->phase, fields[cut->id].key, &key);
+		buf_printf(out, "%-20s %-36.*s  ", buf_text(&key), STR_FMT(cut->what));
+		place_print(cut->at, out);
+		buf_puts(out, "  by ");
+		place_print(cut->by, out);
+		buf_putc(out, '\n');
+	}
+}
+
+/* ---- for programs ------------------------------------------------------- */
+
+static void json_place(struct json_out *j, const char *key, struct place at)
+{
+	cleanup_buf struct buf text = BUF(8192);
+
+	place_print(at, &text);
+	json_key(j, key);
+	json_text(j, buf_text(&text));
+}
+
+static void json_head(struct json_out *j, struct str phase, const char *key, struct str value)
+{
+	json_key(j, "key");
+	json_text(j, key);
+	json_key(j, "phase");
+	if (phase.n)
+		json_str(j, phase);
+	else
+		json_null(j);
+	json_key(j, "value");
+	json_str(j, value);
+}
+
+static int tell_programs(void *arg, const struct line *line)
+{
+	struct json_out *j = arg;
+
+	json_open(j, '{');
+	json_head(j, line->phase, line->key, line->value);
+	json_place(j, "from", line->at);
+	json_close(j, '}');
+	return 0;
+}
+
+/* Would the blocked commands let this one be executed?  Of the vector alone:
+ * what it starts in turn is judged when it does. */
+static int tell_command(struct composition *c, const struct cordon_request *req, line_fn *tell,
+			void *arg)
+{
+	const struct field_value *block = &c->policy.base.f[F_COMMANDS_BLOCK];
+	struct str *argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
+	struct line line = { "command", STR(""), STR("may be executed"), { "commands.block", 0, 0 } };
+
+	if (!argv)
+		return -1;
+	for (size_t i = 0; i < req->n_command; i++)
+		argv[i] = str_from(req->command[i]);
+	for (size_t i = 0; i < block->n; i++)
+		if (command_rule_matches(block->items[i].command, argv, req->n_command)) {
+			line.value = STR("may not be executed");
+			line.at = block->items[i].at;
+		}
+	return req->n_command ? tell(arg, &line) : 0;
+}
+
+static int explain_json(struct composition *c, const struct cordon_request *req, struct buf *out)
+{
+	struct json_out j = { .out = out, .indent = 2 };
+
+	json_open(&j, '{');
+	json_key(&j, "values");
+	json_open(&j, '[');
+	if (each_line(c, tell_programs, &j) < 0 || tell_command(c, req, tell_programs, &j) < 0)
+		return -1;
+	json_close(&j, ']');
+	json_key(&j, "cuts");
+	json_open(&j, '[');
+	for (size_t i = 0; i < c->cuts.n; i++) {
+		const struct cut *cut = &c->cuts.items[i];
+
+		json_open(&j, '{');
+		json_head(&j, cut->phase, fields[cut->id].key, cut->what);
+		json_place(&j, "from", cut->at);
+		json_place(&j, "by", cut->by);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_putc(out, '\n');
+	return 0;
+}
+
+static int explain_text(struct composition *c, const struct cordon_request *req, struct buf *out)
+{
+	if (each_line(c, tell_people, out) < 0 || tell_command(c, req, tell_people, out) < 0)
+		return -1;
+	print_cuts(&c->cuts, out);
+	return 0;
+}
+
+int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
+		   struct cordon_err *err)
+{
+	cleanup_composition struct composition c;
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+
+	if (composition_init(&c, req, err) < 0)
+		return -1;
+	if (compose_all(&c, req) < 0 || compose_defaults(&c) < 0)
+		return answer_fill(ret, false, NULL, &c, -1, err);
+	if ((req->json ? explain_json(&c, req, &out) : explain_text(&c, req, &out)) < 0)
+		return err_nomem(err);
+	return answer_fill(ret, true, &out, &c, 0, err);
+}
