@@ -4,7 +4,7 @@
  */
 #include "policy/task.h"
 
-#include <math.h>
+#include <math.h>	/* isinf, a macro */
 
 /* ---- keys --------------------------------------------------------------- */
 
@@ -141,7 +141,8 @@ static void read_count(struct reader *r, const struct value *table, const char *
 		return;
 	if (v->kind == VALUE_INT) {
 		n = v->integer;
-	} else if (v->kind == VALUE_FLOAT && v->real == floor(v->real) && fabs(v->real) < 1e15) {
+	} else if (v->kind == VALUE_FLOAT && v->real > -1e15 && v->real < 1e15 &&
+		   v->real == (double)(int64_t)v->real) {
 		n = (int64_t)v->real;
 	} else {
 		wrong(r, v, where, key, "a whole number");
@@ -157,16 +158,19 @@ static void read_count(struct reader *r, const struct value *table, const char *
 }
 
 /* Fractions of a millisecond count as a whole one, unless they are only what
- * binary fractions make of a decimal number. */
+ * binary fractions make of a decimal number.  By hand: libm would be a second
+ * shared library. */
 static int64_t to_ms(double seconds)
 {
-	double ms = seconds * 1000, nearest = round(ms);
+	double ms = seconds * 1000;
+	int64_t whole;
 
-	if (isinf(seconds))
+	if (ms >= 9e15)
 		return LIMIT_NONE;
-	if (fabs(ms - nearest) > 1e-3)
-		nearest = ceil(ms);
-	return nearest < 1 ? 1 : (int64_t)nearest;
+	whole = (int64_t)ms;
+	if (ms - (double)whole > 1e-3)
+		whole++;
+	return whole < 1 ? 1 : whole;
 }
 
 static void read_seconds(struct reader *r, const struct value *table, const char *where,

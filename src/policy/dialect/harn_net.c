@@ -371,12 +371,12 @@ static int write_rule(enum field_id id, const struct item *item, struct json_out
 		buf_clear(&text);
 		rule.form = HOST_EXACT;
 		host_rule_print(&rule, &text);
-		json_text(out, buf_text(&text));
+		json_put_text(out, buf_text(&text));
 		buf_clear(&text);
 		rule.form = HOST_BELOW;
 		host_rule_print(&rule, &text);
 	}
-	json_text(out, buf_text(&text));
+	json_put_text(out, buf_text(&text));
 	return 0;
 }
 
@@ -417,9 +417,9 @@ static void write_block(const struct field_value *deny, struct json_out *out)
 	if (!on)
 		return;
 	json_key(out, "block_private");
-	json_text(out, "private");
+	json_put_text(out, "private");
 	json_key(out, "allow_loopback");
-	json_bool(out, !has_loopback);
+	json_put_bool(out, !has_loopback);
 }
 
 int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags)
@@ -432,7 +432,7 @@ int harn_write_egress(const struct section *s, struct json_out *out, struct diag
 	json_key(out, "egress");
 	json_open(out, '{');
 	json_key(out, "default");
-	json_text(out, closed ? "deny" : "allow");
+	json_put_text(out, closed ? "deny" : "allow");
 	if (closed)
 		bad |= write_rules(s, F_NETWORK_ALLOW, "allow", out, diags);
 	bad |= write_rules(s, F_NETWORK_DENY, "deny", out, diags);

@@ -146,9 +146,9 @@ static int write_limit(const struct section *s, enum field_id id, int64_t unit, 
 		return refuse(s, id, "this value", diags);
 	json_key(out, key);
 	if (v->number % unit)
-		json_real(out, (double)v->number / (double)unit);
+		json_put_real(out, (double)v->number / (double)unit);
 	else
-		json_int(out, v->number / unit);
+		json_put_int(out, v->number / unit);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ static int write_variables(const struct section *s, struct json_out *out, struct
 		    memmem(item->value.s, item->value.n, "${", 2))
 			bad = refuse(s, F_ENV_SET, item->text.s, diags);
 		json_key_str(out, item->text);
-		json_str(out, item->value);
+		json_put_str(out, item->value);
 	}
 	json_close(out, '}');
 	return bad;
@@ -213,7 +213,7 @@ static int write_env(const struct section *s, struct json_out *out, struct diags
 		bad |= write_variables(s, out, diags);
 	if (!pass->n) {
 		json_key(out, "env_mode");
-		json_text(out, "replace");
+		json_put_text(out, "replace");
 	}
 	if (!strip->n)
 		return bad;
@@ -222,7 +222,7 @@ static int write_env(const struct section *s, struct json_out *out, struct diags
 	for (size_t i = 0; i < strip->n; i++) {
 		if (memchr(strip->items[i].text.s, '*', strip->items[i].text.n))
 			bad = refuse(s, F_ENV_STRIP, strip->items[i].text.s, diags);
-		json_str(out, strip->items[i].text);
+		json_put_str(out, strip->items[i].text);
 	}
 	json_close(out, ']');
 	return bad;

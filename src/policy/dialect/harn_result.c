@@ -9,16 +9,16 @@ static void print_value(struct json_out *out, const struct value *v)
 {
 	switch (v->kind) {
 	case VALUE_BOOL:
-		json_bool(out, v->boolean);
+		json_put_bool(out, v->boolean);
 		return;
 	case VALUE_INT:
-		json_int(out, v->integer);
+		json_put_int(out, v->integer);
 		return;
 	case VALUE_FLOAT:
-		json_real(out, v->real);
+		json_put_real(out, v->real);
 		return;
 	case VALUE_STRING:
-		json_str(out, v->string);
+		json_put_str(out, v->string);
 		return;
 	case VALUE_ARRAY:
 		json_open(out, '[');
@@ -35,7 +35,7 @@ static void print_value(struct json_out *out, const struct value *v)
 		json_close(out, '}');
 		return;
 	default:
-		json_null(out);
+		json_put_null(out);
 	}
 }
 
@@ -44,7 +44,7 @@ static void print_flag(struct json_out *out, const char *key, bool on)
 	if (!on)
 		return;
 	json_key(out, key);
-	json_bool(out, true);
+	json_put_bool(out, true);
 }
 
 static void print_profile(const struct harn_meet *m, struct json_out *out)
@@ -62,7 +62,7 @@ static void print_profile(const struct harn_meet *m, struct json_out *out)
 		strictest = MAX(strictest, profile);
 	}
 	json_key(out, "sandbox_profile");
-	json_text(out, field_words(KIND_PROFILE)[strictest]);
+	json_put_text(out, field_words(KIND_PROFILE)[strictest]);
 }
 
 /* The list that holds: the request's where it has one, within the ceiling by
@@ -121,7 +121,7 @@ static void print_tools(const struct harn_meet *m, struct json_out *out)
 	json_key(out, "tools");
 	json_open(out, '[');
 	for (size_t i = 0; i < n_strings(tools); i++)
-		json_str(out, tools->array.items[i].string);
+		json_put_str(out, tools->array.items[i].string);
 	json_close(out, ']');
 	print_flag(out, "tools_restricted",
 		   !tools && (harn_bounds_tools(&m->c) || harn_bounds_tools(&m->q)));
@@ -142,7 +142,7 @@ static void print_capabilities(const struct harn_meet *m, struct json_out *out)
 		json_key_str(out, held->table.members[i].key);
 		json_open(out, '[');
 		for (size_t k = 0; k < n_strings(operations); k++)
-			json_str(out, operations->array.items[k].string);
+			json_put_str(out, operations->array.items[k].string);
 		json_close(out, ']');
 	}
 	json_close(out, '}');
@@ -154,7 +154,7 @@ static void print_level(const struct harn_meet *m, struct json_out *out)
 	enum harn_level c = harn_get_level(m->c.root), q = harn_get_level(m->q.root);
 
 	json_key(out, "side_effect_level");
-	json_text(out, harn_level_words[MIN(c, q)]);
+	json_put_text(out, harn_level_words[MIN(c, q)]);
 }
 
 static void print_recursion(const struct harn_meet *m, struct json_out *out)
@@ -164,11 +164,11 @@ static void print_recursion(const struct harn_meet *m, struct json_out *out)
 
 	json_key(out, "recursion_limit");
 	if (c && q)
-		json_int(out, MIN(c->integer, q->integer));
+		json_put_int(out, MIN(c->integer, q->integer));
 	else if (c || q)
-		json_int(out, (c ? c : q)->integer);
+		json_put_int(out, (c ? c : q)->integer);
 	else
-		json_null(out);
+		json_put_null(out);
 }
 
 static void print_roots(const struct harn_meet *m, enum harn_roots id, struct json_out *out)
@@ -176,7 +176,7 @@ static void print_roots(const struct harn_meet *m, enum harn_roots id, struct js
 	json_key(out, harn_root_keys[id].key);
 	json_open(out, '[');
 	for (size_t i = 0; i < m->roots[id].n; i++)
-		json_str(out, m->roots[id].items[i].text);
+		json_put_str(out, m->roots[id].items[i].text);
 	json_close(out, ']');
 }
 
@@ -194,16 +194,16 @@ static void print_presets(const struct harn_meet *m, struct json_out *out)
 
 	json_key(out, "presets");
 	if (!c && !q) {
-		json_null(out);
+		json_put_null(out);
 		return;
 	}
 	json_open(out, '[');
 	for (size_t i = 0; c && i < c->array.n; i++)
 		if (has_preset(q, c->array.items[i].string))
-			json_str(out, c->array.items[i].string);
+			json_put_str(out, c->array.items[i].string);
 	for (; !c && *words; words++)
 		if (has_preset(q, str_from(*words)))
-			json_text(out, *words);
+			json_put_text(out, *words);
 	json_close(out, ']');
 }
 
@@ -213,7 +213,7 @@ static void print_both(const struct harn_meet *m, const char *key, struct json_o
 	if (!harn_get(m->c.process, key) && !harn_get(m->q.process, key))
 		return;
 	json_key(out, key);
-	json_bool(out, harn_flag(m->c.process, key) && harn_flag(m->q.process, key));
+	json_put_bool(out, harn_flag(m->c.process, key) && harn_flag(m->q.process, key));
 }
 
 /* May a process write to the workspace?  Either can say no; a side that says
@@ -227,7 +227,7 @@ static void print_child_write(const struct harn_meet *m, struct json_out *out)
 	if (!refused && !(c && q))
 		return;
 	json_key(out, key);
-	json_bool(out, !refused);
+	json_put_bool(out, !refused);
 }
 
 static void print_process(const struct harn_meet *m, struct json_out *out)

@@ -28,7 +28,7 @@ static void write_operations(struct json_out *out, const char *capability,
 	json_key(out, capability);
 	json_open(out, '[');
 	for (; *operations; operations++)
-		json_text(out, *operations);
+		json_put_text(out, *operations);
 	json_close(out, ']');
 }
 
@@ -77,7 +77,7 @@ static void write_path(const struct section *s, enum field_id id, const struct i
 {
 	if (!str_is_utf8(item->text))
 		refuse(s, id, "a path that is not UTF-8", diags);
-	json_str(out, item->text);
+	json_put_str(out, item->text);
 }
 
 static void write_reads(const struct section *s, enum read_place place, struct json_out *out,
@@ -147,10 +147,10 @@ static void write_process(const struct section *s, struct json_out *out, struct 
 	if (presets->set) {
 		json_open(out, '[');
 		for (size_t i = 0; i < presets->n; i++)
-			json_str(out, presets->items[i].text);
+			json_put_str(out, presets->items[i].text);
 		json_close(out, ']');
 	} else {
-		json_null(out);
+		json_put_null(out);
 	}
 	json_key(out, "read_roots");
 	json_open(out, '[');
@@ -184,11 +184,11 @@ int harn_write(const struct policy *p, struct buf *out, struct diags *diags)
 	json_open(&j, '{');
 	if (s->f[F_PROFILE].set) {
 		json_key(&j, "sandbox_profile");
-		json_text(&j, field_words(KIND_PROFILE)[s->f[F_PROFILE].number]);
+		json_put_text(&j, field_words(KIND_PROFILE)[s->f[F_PROFILE].number]);
 	}
 	if (!mode->set || mode->number == NETWORK_NONE) {
 		json_key(&j, "side_effect_level");
-		json_text(&j, harn_level_words[HARN_PROCESS_EXEC]);
+		json_put_text(&j, harn_level_words[HARN_PROCESS_EXEC]);
 	}
 	write_capabilities(s, &j, diags);
 	write_roots(s, &j, diags);
