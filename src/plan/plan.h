@@ -92,6 +92,10 @@ struct plan {
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
 	int landlock;			/* ABI to use; 0: none */
+	/* Names that may not be made, renamed to or linked to: absolute paths
+	 * inside, or two stars, a slash and a name for any depth. */
+	const char **guarded;
+	size_t n_guarded, cap_guarded;
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 
