@@ -141,7 +141,8 @@ static void read_count(struct reader *r, const struct value *table, const char *
 		return;
 	if (v->kind == VALUE_INT) {
 		n = v->integer;
-	} else if (v->kind == VALUE_FLOAT && v->real == floor(v->real) && fabs(v->real) < 1e15) {
+	} else if (v->kind == VALUE_FLOAT && fabs(v->real) < 1e15 &&
+		   v->real == (double)(int64_t)v->real) {
 		n = (int64_t)v->real;
 	} else {
 		wrong(r, v, where, key, "a whole number");
@@ -156,17 +157,19 @@ static void read_count(struct reader *r, const struct value *table, const char *
 	*ret = (struct task_number){ true, n, reader_at(r, v) };
 }
 
-/* Fractions of a millisecond count as a whole one, unless they are only what
- * binary fractions make of a decimal number. */
+/* A started millisecond counts as a whole one, unless it is only what binary
+ * fractions make of a decimal number. */
 static int64_t to_ms(double seconds)
 {
-	double ms = seconds * 1000, nearest = round(ms);
+	double ms = seconds * 1000;
+	int64_t whole;
 
 	if (isinf(seconds))
 		return LIMIT_NONE;
-	if (fabs(ms - nearest) > 1e-3)
-		nearest = ceil(ms);
-	return nearest < 1 ? 1 : (int64_t)nearest;
+	whole = (int64_t)ms;
+	if (ms - (double)whole > 1e-3)
+		whole++;
+	return MAX(whole, (int64_t)1);
 }
 
 static void read_seconds(struct reader *r, const struct value *table, const char *where,
