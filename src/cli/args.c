@@ -67,6 +67,18 @@ static int parse_option(struct args *args, char *const *argv, int left)
 	return o->arg && !value ? 2 : 1;
 }
 
+/* Behind `--` stands a command to run, or words that look like options. */
+static void take_behind(struct args *args, int argc, char *const *argv)
+{
+	if (args->command->where & IN_EXPLAIN) {
+		args->behind = (const char *const *)argv;
+		args->n_behind = (size_t)argc;
+		return;
+	}
+	for (int i = 0; i < argc; i++)
+		args->words[args->n_words++] = argv[i];
+}
+
 int args_parse(struct args *args, int argc, char *const *argv)
 {
 	if (argc > MAX_ARGS) {
@@ -77,8 +89,7 @@ int args_parse(struct args *args, int argc, char *const *argv)
 		int took = 1;
 
 		if (strcmp(argv[i], "--") == 0) {
-			args->behind = (const char *const *)argv + i + 1;
-			args->n_behind = (size_t)(argc - i - 1);
+			take_behind(args, argc - i - 1, argv + i + 1);
 			break;
 		}
 		if (argv[i][0] == '-' && argv[i][1])

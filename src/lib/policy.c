@@ -5,7 +5,6 @@
 #include "policy/match.h"
 #include "policy/print.h"
 #include "policy/schema.h"
-#include "policy/trial_plan.h"
 
 static int need_files(const struct cordon_request *req, size_t least, size_t most,
 		      struct cordon_err *err)

@@ -16,30 +16,55 @@ struct cut {
 
 struct list {
 	const struct host_rule *best;	/* the most specific, whatever the port */
-	uint32_t start, n;		/* its cuts in order; none if `best` is alone */
+	uint32_t n;			/* its cuts in order; none if `best` is alone */
+	union {
+		uint32_t start;
+		struct { uint16_t first, last; } alone;	/* the ports of `best` */
+	};
 };
 
+/* [S1] Nodes lie one behind the other in one block, each with its key: what a
+ *      match has to fetch from memory is a slot and a node.
+ * [S2] A key is a name, or a NUL with the family, the bits and the address of
+ *      a prefix; no name begins with NUL. */
 struct node {
-	const struct host_rule *key;	/* its name, or its address and bits */
 	struct list at;			/* rules that match the key itself */
 	struct list below;		/* rules that match names below it */
+	unsigned char n_key;
+	char key[];
 };
+
+#define NET_KEY		(3 + 16)
+#define NODE_UNIT	8		/* a slot counts the place of a node in these */
+#define MAX_NODE	((sizeof(struct node) + MAX_HOST_NAME + NODE_UNIT - 1) / NODE_UNIT)
+static_assert((uint64_t)MAX_NODE * MAX_LIST_ITEMS < UINT32_MAX, "a node that no slot can name");
+static_assert(_Alignof(struct node) <= NODE_UNIT, "a node that is not aligned");
 
 struct slot {
 	uint32_t tag;
-	uint32_t node;			/* 0: free, else the index plus one */
+	uint32_t node;			/* 0: free, else its place plus one */
 };
 
 struct host_set {
 	struct slot *slots;
 	size_t mask;
 	uint64_t seed;
-	struct node *nodes;
-	size_t n_nodes;
+	char *nodes;
+	size_t n_units;
 	struct cut *cuts;
 	struct list any;
 	uint64_t lengths[2][3];		/* per family: lengths of prefix in use */
 };
+
+static size_t node_units(size_t n_key)
+{
+	return (sizeof(struct node) + n_key + NODE_UNIT - 1) / NODE_UNIT;
+}
+
+static struct node *node_at(const struct host_set *set, size_t unit)
+{
+	return (struct node *)(void *)(set->nodes + unit * NODE_UNIT);
+}
 
 static uint64_t mix(uint64_t h)
 {
@@ -64,6 +89,15 @@ static uint64_t name_hash(const struct host_set *set, struct str name)
 	return mix(h);
 }
 
+static struct str net_key(const struct host_addr *a, unsigned bits, char out[NET_KEY])
+{
+	out[0] = '\0';
+	out[1] = (char)a->is_v6;
+	out[2] = (char)bits;
+	memcpy(out + 3, a->b, sizeof(a->b));
+	return (struct str){ out, NET_KEY };
+}
+
 static uint64_t net_hash(const struct host_set *set, const struct host_addr *a, unsigned bits)
 {
 	uint64_t half[2];
@@ -72,33 +106,29 @@ static uint64_t net_hash(const struct host_set *set, const struct host_addr *a, 
 	return mix(mix(mix(set->seed ^ (bits << 1 | a->is_v6)) ^ half[0]) ^ half[1]);
 }
 
-static bool is_same_key(const struct host_rule *a, const struct host_rule *b)
-{
-	if (a->form == HOST_NET || b->form == HOST_NET)
-		return a->form == b->form && a->bits == b->bits &&
-		       a->addr.is_v6 == b->addr.is_v6 &&
-		       memcmp(a->addr.b, b->addr.b, sizeof(a->addr.b)) == 0;
-	return str_eq(a->name, b->name);
-}
-
 /* The slot of `key`, or the free one where it belongs. */
-static struct slot *slot_of(const struct host_set *set, const struct host_rule *key, uint64_t hash)
+static struct slot *slot_of(const struct host_set *set, struct str key, uint64_t hash)
 {
 	uint32_t tag = (uint32_t)(hash >> 32);
 	size_t i = hash & set->mask;
 
-	while (set->slots[i].node && (set->slots[i].tag != tag ||
-	       !is_same_key(set->nodes[set->slots[i].node - 1].key, key)))
-		i = (i + 1) & set->mask;
-	return &set->slots[i];
+	for (;; i = (i + 1) & set->mask) {
+		struct slot *s = &set->slots[i];
+		const struct node *node;
+
+		if (!s->node)
+			return s;
+		node = node_at(set, s->node - 1);
+		if (s->tag == tag && node->n_key == key.n && memcmp(node->key, key.s, key.n) == 0)
+			return s;
+	}
 }
 
-static const struct node *node_of(const struct host_set *set, const struct host_rule *key,
-				  uint64_t hash)
+static const struct node *node_find(const struct host_set *set, struct str key, uint64_t hash)
 {
-	uint32_t i = slot_of(set, key, hash)->node;
+	uint32_t unit = slot_of(set, key, hash)->node;
 
-	return i ? &set->nodes[i - 1] : NULL;
+	return unit ? node_at(set, unit - 1) : NULL;
 }
 
 /* What building needs and matching does not. */
@@ -197,6 +227,8 @@ static void cut_list(struct builder *b, struct list *l)
 	l->best = &b->rules[members[0]];
 	if (l->n == 1) {
 		l->n = 0;
+		l->alone.first = l->best->port_first;
+		l->alone.last = l->best->port_last;
 		return;
 	}
 	n_edges = list_edges(b, members, l->n);
@@ -225,13 +257,14 @@ static void cut_list(struct builder *b, struct list *l)
 static const struct host_rule *list_find(const struct host_set *set, const struct list *l,
 					 unsigned port)
 {
-	const struct cut *cuts = set->cuts + l->start;
+	const struct cut *cuts;
 	size_t low = 0, high = l->n;
 
 	if (!l->best || !port)
 		return l->best;
 	if (!l->n)
-		return port >= l->best->port_first && port <= l->best->port_last ? l->best : NULL;
+		return port >= l->alone.first && port <= l->alone.last ? l->best : NULL;
+	cuts = set->cuts + l->start;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
@@ -268,33 +301,49 @@ static size_t lists_of(struct builder *b, size_t i, struct list *ret[2])
 	return 1;
 }
 
+/* The node of a rule, made if this is the first over its key. */
+static struct node *add_node(struct host_set *set, const struct host_rule *r)
+{
+	char net[NET_KEY];
+	bool is_net = r->form == HOST_NET;
+	struct str key = is_net ? net_key(&r->addr, r->bits, net) : r->name;
+	uint64_t hash = is_net ? net_hash(set, &r->addr, r->bits) : name_hash(set, r->name);
+	struct slot *s = slot_of(set, key, hash);
+	struct node *node;
+
+	if (s->node)
+		return node_at(set, s->node - 1);
+	node = node_at(set, set->n_units);
+	node->n_key = (unsigned char)key.n;
+	memcpy(node->key, key.s, key.n);
+	s->tag = (uint32_t)(hash >> 32);
+	s->node = (uint32_t)set->n_units + 1;
+	set->n_units += node_units(key.n);
+	if (is_net)
+		set->lengths[r->addr.is_v6][r->bits / 64] |= 1ull << r->bits % 64;
+	return node;
+}
+
 /* Give every rule its node, and count the lists. */
 static void add_nodes(struct builder *b)
 {
-	struct host_set *set = b->set;
-
 	for (size_t i = 0; i < b->n_rules; i++) {
-		const struct host_rule *r = &b->rules[i];
 		struct list *lists[2];
-		struct slot *s;
-		uint64_t hash;
 
-		if (r->form != HOST_ANY) {
-			hash = r->form == HOST_NET ? net_hash(set, &r->addr, r->bits) :
-						     name_hash(set, r->name);
-			s = slot_of(set, r, hash);
-			if (!s->node) {
-				set->nodes[set->n_nodes++].key = r;
-				s->tag = (uint32_t)(hash >> 32);
-				s->node = (uint32_t)set->n_nodes;
-			}
-			b->where[i] = &set->nodes[s->node - 1];
-		}
-		if (r->form == HOST_NET)
-			set->lengths[r->addr.is_v6][r->bits / 64] |= 1ull << r->bits % 64;
+		if (b->rules[i].form != HOST_ANY)
+			b->where[i] = add_node(b->set, &b->rules[i]);
 		for (size_t k = lists_of(b, i, lists); k-- > 0;)
 			lists[k]->n++;
 	}
+}
+
+static struct node *node_next(const struct host_set *set, size_t *unit)
+{
+	struct node *node = *unit < set->n_units ? node_at(set, *unit) : NULL;
+
+	if (node)
+		*unit += node_units(node->n_key);
+	return node;
 }
 
 /* Place a list of l->n rules; what it needs is added to the two sums. */
@@ -309,12 +358,12 @@ static void place_list(struct list *l, size_t *n_members, size_t *most)
 static int fill_lists(struct builder *b, struct arena *a)
 {
 	struct host_set *set = b->set;
-	size_t n_members = 0, most = 0;
+	size_t n_members = 0, most = 0, unit = 0;
 
 	place_list(&set->any, &n_members, &most);
-	for (size_t i = 0; i < set->n_nodes; i++) {
-		place_list(&set->nodes[i].at, &n_members, &most);
-		place_list(&set->nodes[i].below, &n_members, &most);
+	for (struct node *node; (node = node_next(set, &unit));) {
+		place_list(&node->at, &n_members, &most);
+		place_list(&node->below, &n_members, &most);
 	}
 	b->members = arena_new(&b->scratch, n_members + 1, sizeof(*b->members));
 	b->edges = arena_new(&b->scratch, 2 * most + 1, sizeof(*b->edges));
@@ -334,14 +383,15 @@ static int fill_lists(struct builder *b, struct arena *a)
 static void cut_lists(struct builder *b)
 {
 	struct host_set *set = b->set;
+	size_t unit = 0;
 
 	if (set->any.n)
 		cut_list(b, &set->any);
-	for (size_t i = 0; i < set->n_nodes; i++) {
-		if (set->nodes[i].at.n)
-			cut_list(b, &set->nodes[i].at);
-		if (set->nodes[i].below.n)
-			cut_list(b, &set->nodes[i].below);
+	for (struct node *node; (node = node_next(set, &unit));) {
+		if (node->at.n)
+			cut_list(b, &node->at);
+		if (node->below.n)
+			cut_list(b, &node->below);
 	}
 }
 
@@ -359,18 +409,20 @@ int host_set_new(const struct host_rule *rules, size_t n, struct arena *a,
 		.n_rules = n,
 	};
 	struct host_set *set = arena_new(a, 1, sizeof(*set));
-	size_t cap = 8;
+	size_t cap = 8, units = 1;
 
 	if (n > MAX_LIST_ITEMS)
 		return err_set(err, CORDON_E_POLICY, "more than %u host rules in one list",
 			       MAX_LIST_ITEMS);
 	while (cap < 2 * n)
 		cap *= 2;
+	for (size_t i = 0; i < n; i++)
+		units += node_units(rules[i].form == HOST_NET ? NET_KEY : rules[i].name.n);
 	if (!set)
 		return err_nomem(err);
 	set->mask = cap - 1;
 	set->slots = arena_new(a, cap, sizeof(*set->slots));
-	set->nodes = arena_new(a, n + 1, sizeof(*set->nodes));
+	set->nodes = arena_new(a, units, NODE_UNIT);
 	b.where = arena_new(&b.scratch, n + 1, sizeof(struct node *));
 	if (!set->slots || !set->nodes || !b.where)
 		return err_nomem(err);
@@ -397,13 +449,14 @@ static const struct host_rule *find_name(const struct host_set *set, const struc
 		hash = name_step(hash, h->name[i]);
 		if (i == 0 || h->name[i - 1] == '.') {
 			suffix[n].hash = mix(hash);
-			suffix[n++].start = i;
+			suffix[n].start = i;
+			__builtin_prefetch(&set->slots[suffix[n++].hash & set->mask]);
 		}
 	}
 	while (n-- > 0) {
 		size_t start = suffix[n].start;
-		struct host_rule key = { .name = { h->name + start, h->n - start } };
-		const struct node *node = node_of(set, &key, suffix[n].hash);
+		struct str key = { h->name + start, h->n - start };
+		const struct node *node = node_find(set, key, suffix[n].hash);
 
 		found = node ? list_find(set, start ? &node->below : &node->at, port) : NULL;
 		if (found)
@@ -415,20 +468,21 @@ static const struct host_rule *find_name(const struct host_set *set, const struc
 static const struct host_rule *find_addr(const struct host_set *set, const struct host_addr *a,
 					 unsigned port)
 {
-	struct host_rule key = { .form = HOST_NET, .addr = *a };
+	struct host_addr net = *a;
+	char key[NET_KEY];
 
 	for (int word = a->is_v6 ? 2 : 0; word >= 0; word--) {
 		uint64_t lengths = set->lengths[a->is_v6][word];
 
 		while (lengths) {
 			unsigned bit = 63 - (unsigned)__builtin_clzll(lengths);
+			unsigned bits = (unsigned)word * 64 + bit;
 			const struct host_rule *found;
 			const struct node *node;
 
 			lengths &= ~(1ull << bit);
-			key.bits = (unsigned char)(word * 64 + (int)bit);
-			host_addr_mask(&key.addr, key.bits);
-			node = node_of(set, &key, net_hash(set, &key.addr, key.bits));
+			host_addr_mask(&net, bits);
+			node = node_find(set, net_key(&net, bits, key), net_hash(set, &net, bits));
 			found = node ? list_find(set, &node->at, port) : NULL;
 			if (found)
 				return found;

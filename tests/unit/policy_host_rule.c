@@ -81,7 +81,7 @@ static void test_patterns_that_cannot_match_are_refused(void)
 		{ ".example.com", DOT },
 		{ "*..com", DOT },
 		{ "https://api.example.com/v1", "! is a URL: write api.example.com" },
-		{ "https://u:pw@api.example.com:8443?x@y", "! is a URL: write api.example.com:8443" },
+		{ "https://u:pw@api.example.com:84?x@y", "! is a URL: write api.example.com:84" },
 		{ "https://", "! is a URL: write the host alone" },
 		{ "u@example.com", "! names a user: write the host alone" },
 		{ "example.com/v1", "! has a path: write example.com" },

@@ -1,0 +1,65 @@
+"""What the vector suites share: records, a place for policy files, TAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def load(name):
+    """The records of one vector file; ends the suite when it is not there."""
+    folder = os.environ.get("CORDON_VECTORS", "")
+    path = os.path.join(folder, name)
+    if not folder or not os.path.exists(path):
+        print(f"1..0 # SKIP {name} is not there")
+        sys.exit(0)
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def cordon(*args, env=None):
+    return subprocess.run([os.environ["CORDON"], *args], capture_output=True, text=True,
+                          errors="replace", env=env, timeout=60, check=False)
+
+
+class Tap:
+    """Counts and prints; a suite that checked nothing fails."""
+
+    def __init__(self):
+        self.n = self.bad = 0
+
+    def check(self, good, name, *notes):
+        self.n += 1
+        self.bad += not good
+        print(f"{'' if good else 'not '}ok {self.n} - {name}")
+        if not good:
+            for note in notes:
+                for line in str(note).splitlines():
+                    print(f"# {line}")
+
+    def end(self):
+        print(f"1..{self.n}")
+        sys.exit(1 if self.bad or not self.n else 0)
+
+
+class Files:
+    """Policy files in a directory of their own."""
+
+    def __init__(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="cordon-vectors-")
+        self.n = 0
+
+    def write(self, name, text):
+        self.n += 1
+        folder = os.path.join(self.dir.name, str(self.n))
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+
+def toml(value):
+    """A value as TOML: JSON's strings, lists, numbers and words are the same."""
+    return json.dumps(value, ensure_ascii=True)
