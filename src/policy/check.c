@@ -18,8 +18,9 @@ static int canonical_lists(struct reader *r, struct section *s, const struct sec
 
 	for (int id = 0; id < N_FIELDS; id++) {
 		struct field_value *v = &s->f[id];
+		bool inherited = base && v->items == base->f[id].items;
 
-		if (v->set && v->n > 1 &&
+		if (v->set && v->n > 1 && !inherited &&
 		    field_value_canonical((enum field_id)id, v, r->policy->arena, &err) < 0)
 			return diag_error(r->diags, v->at, "%s", err.msg);
 		/* A list that only takes away, or only adds, says nothing when it
