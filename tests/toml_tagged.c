@@ -27,9 +27,9 @@ static void put_tagged(struct json_out *j, const char *type, struct str text)
 {
 	json_open(j, '{');
 	json_key(j, "type");
-	json_text(j, type);
+	json_put_text(j, type);
 	json_key(j, "value");
-	json_str(j, text);
+	json_put_str(j, text);
 	json_close(j, '}');
 }
 

@@ -77,19 +77,19 @@ void json_key(struct json_out *j, const char *key)
 	json_key_str(j, str_from(key));
 }
 
-void json_str(struct json_out *j, struct str s)
+void json_put_str(struct json_out *j, struct str s)
 {
 	before_value(j);
 	quote(j->out, s);
 	j->after_value = true;
 }
 
-void json_text(struct json_out *j, const char *s)
+void json_put_text(struct json_out *j, const char *s)
 {
 	if (s)
-		json_str(j, str_from(s));
+		json_put_str(j, str_from(s));
 	else
-		json_null(j);
+		json_put_null(j);
 }
 
 static void word(struct json_out *j, const char *text)
@@ -99,19 +99,36 @@ static void word(struct json_out *j, const char *text)
 	j->after_value = true;
 }
 
-void json_int(struct json_out *j, int64_t v)
+void json_put_int(struct json_out *j, int64_t v)
 {
 	before_value(j);
 	buf_printf(j->out, "%" PRId64, v);
 	j->after_value = true;
 }
 
-void json_bool(struct json_out *j, bool v)
+void json_put_real(struct json_out *j, double v)
+{
+	char text[40];
+
+	/* 17 digits always suffice; most numbers need fewer. */
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	before_value(j);
+	buf_puts(j->out, text);
+	if (!strpbrk(text, ".e"))
+		buf_puts(j->out, ".0");
+	j->after_value = true;
+}
+
+void json_put_bool(struct json_out *j, bool v)
 {
 	word(j, v ? "true" : "false");
 }
 
-void json_null(struct json_out *j)
+void json_put_null(struct json_out *j)
 {
 	word(j, "null");
 }

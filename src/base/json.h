@@ -22,10 +22,11 @@ void json_open(struct json_out *j, char bracket);	/* '{' or '[' */
 void json_close(struct json_out *j, char bracket);	/* '}' or ']' */
 void json_key(struct json_out *j, const char *key);
 void json_key_str(struct json_out *j, struct str key);
-void json_str(struct json_out *j, struct str s);
-void json_text(struct json_out *j, const char *s);	/* NULL writes null */
-void json_int(struct json_out *j, int64_t v);
-void json_bool(struct json_out *j, bool v);
-void json_null(struct json_out *j);
+void json_put_str(struct json_out *j, struct str s);
+void json_put_text(struct json_out *j, const char *s);	/* NULL writes null */
+void json_put_int(struct json_out *j, int64_t v);
+void json_put_real(struct json_out *j, double v);	/* finite; reads back as the same */
+void json_put_bool(struct json_out *j, bool v);
+void json_put_null(struct json_out *j);
 
 #endif

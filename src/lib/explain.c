@@ -104,20 +104,20 @@ static void json_place(struct json_out *j, const char *key, struct place at)
 
 	place_print(at, &text);
 	json_key(j, key);
-	json_text(j, buf_text(&text));
+	json_put_text(j, buf_text(&text));
 }
 
 static void json_head(struct json_out *j, struct str phase, const char *key, struct str value)
 {
 	json_key(j, "key");
-	json_text(j, key);
+	json_put_text(j, key);
 	json_key(j, "phase");
 	if (phase.n)
-		json_str(j, phase);
+		json_put_str(j, phase);
 	else
-		json_null(j);
+		json_put_null(j);
 	json_key(j, "value");
-	json_str(j, value);
+	json_put_str(j, value);
 }
 
 static int tell_programs(void *arg, const struct line *line)

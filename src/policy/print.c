@@ -214,6 +214,8 @@ static void print_default(enum field_id id, struct buf *out)
 	enum field_kind kind = fields[id].kind;
 	struct str rest = str_from(fields[id].preset);
 
+	if (field_shape(kind) == SHAPE_TEXT && !rest.n)
+		return;
 	buf_printf(out, "# %s = ", field_leaf(id));
 	if (field_shape(kind) == SHAPE_LIST || field_shape(kind) == SHAPE_MAP) {
 		bool is_map = field_shape(kind) == SHAPE_MAP;
@@ -305,13 +307,13 @@ static void json_item(enum field_kind kind, const struct item *item, struct json
 	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES);
 
 	if (kind == KIND_PORTS) {
-		json_int(out, item->port);
+		json_put_int(out, item->port);
 	} else if (kind == KIND_ENV_MAP) {
 		json_key_str(out, item->text);
-		json_str(out, item->value);
+		json_put_str(out, item->value);
 	} else {
 		print_item(kind, item, &text);
-		json_str(out, (struct str){ buf_text(&text), text.n });
+		json_put_str(out, (struct str){ buf_text(&text), text.n });
 	}
 }
 
@@ -322,18 +324,18 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 	enum field_shape shape = field_shape(kind);
 
 	if (shape == SHAPE_WORD) {
-		json_text(out, field_words(kind)[v->number]);
+		json_put_text(out, field_words(kind)[v->number]);
 	} else if (shape == SHAPE_NUMBER && v->number == LIMIT_NONE) {
-		json_text(out, "none");
+		json_put_text(out, "none");
 	} else if (kind == KIND_COUNT) {
-		json_int(out, v->number);
+		json_put_int(out, v->number);
 	} else if (shape == SHAPE_NUMBER) {
 		cleanup_buf struct buf text = BUF(64);
 
 		print_number(kind, v->number, &text);
-		json_text(out, buf_text(&text));
+		json_put_text(out, buf_text(&text));
 	} else if (shape == SHAPE_TEXT) {
-		json_str(out, v->text);
+		json_put_str(out, v->text);
 	} else {
 		json_open(out, shape == SHAPE_MAP ? '{' : '[');
 		for (size_t i = 0; i < v->n; i++)

@@ -539,8 +539,10 @@ static int default_section(struct reader *r, struct section *s, bool phase)
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 
-		/* [M4]: the list has no meaning of its own. */
-		if (s->f[i].set || (phase && !field_in_phase(id)) || id == F_NETWORK_ALLOW)
+		/* [M4]: the list has no meaning of its own.  A text without a
+		 * default stays unsaid. */
+		if (s->f[i].set || (phase && !field_in_phase(id)) || id == F_NETWORK_ALLOW ||
+		    (field_shape(fields[i].kind) == SHAPE_TEXT && !fields[i].preset[0]))
 			continue;
 		if (read_default(r, s, id) < 0)
 			return -1;

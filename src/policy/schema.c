@@ -8,14 +8,14 @@ static void words(enum field_kind kind, struct json_out *j)
 	json_key(j, "enum");
 	json_open(j, '[');
 	for (const char *const *w = field_words(kind); *w; w++)
-		json_text(j, *w);
+		json_put_text(j, *w);
 	json_close(j, ']');
 }
 
 static void type(struct json_out *j, const char *name)
 {
 	json_key(j, "type");
-	json_text(j, name);
+	json_put_text(j, name);
 }
 
 static void number(enum field_kind kind, struct json_out *j)
@@ -25,12 +25,12 @@ static void number(enum field_kind kind, struct json_out *j)
 	json_open(j, '{');
 	type(j, "integer");
 	json_key(j, "minimum");
-	json_int(j, 1);
+	json_put_int(j, 1);
 	json_close(j, '}');
 	json_open(j, '{');
 	type(j, "string");
 	json_key(j, "pattern");
-	json_text(j, kind == KIND_SIZE	     ? "^([0-9]+[KMG]?|none)$"
+	json_put_text(j, kind == KIND_SIZE	     ? "^([0-9]+[KMG]?|none)$"
 		     : kind == KIND_DURATION ? "^([0-9]+(ms|s|m|h)?|none)$"
 					     : "^([0-9]+|none)$");
 	json_close(j, '}');
@@ -45,13 +45,13 @@ static void list(enum field_kind kind, struct json_out *j)
 	if (kind == KIND_PORTS) {
 		type(j, "integer");
 		json_key(j, "minimum");
-		json_int(j, 1);
+		json_put_int(j, 1);
 		json_key(j, "maximum");
-		json_int(j, 65535);
+		json_put_int(j, 65535);
 	} else {
 		type(j, "string");
 		json_key(j, "pattern");
-		json_text(j, "\\S");
+		json_put_text(j, "\\S");
 		if (kind == KIND_PRESETS || kind == KIND_PROTECTIONS)
 			words(kind, j);
 	}
@@ -65,7 +65,7 @@ static void field_schema(enum field_id id, struct json_out *j)
 	json_key(j, field_leaf(id));
 	json_open(j, '{');
 	json_key(j, "description");
-	json_text(j, fields[id].help);
+	json_put_text(j, fields[id].help);
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
 		words(kind, j);
@@ -97,7 +97,7 @@ static void open_object(struct json_out *j)
 	json_open(j, '{');
 	type(j, "object");
 	json_key(j, "additionalProperties");
-	json_bool(j, false);
+	json_put_bool(j, false);
 	json_key(j, "properties");
 	json_open(j, '{');
 }
@@ -136,19 +136,19 @@ void policy_print_schema(struct json_out *j)
 {
 	json_open(j, '{');
 	json_key(j, "$schema");
-	json_text(j, "http://json-schema.org/draft-07/schema#");
+	json_put_text(j, "http://json-schema.org/draft-07/schema#");
 	json_key(j, "title");
-	json_text(j, "cordon.toml");
+	json_put_text(j, "cordon.toml");
 	type(j, "object");
 	json_key(j, "additionalProperties");
-	json_bool(j, false);
+	json_put_bool(j, false);
 	json_key(j, "properties");
 	json_open(j, '{');
 	properties(j, false);
 	json_key(j, "phase");
 	json_open(j, '{');
 	json_key(j, "description");
-	json_text(j, "named phases, each of which overrides network, limits and env");
+	json_put_text(j, "named phases, each of which overrides network, limits and env");
 	type(j, "object");
 	json_key(j, "additionalProperties");
 	open_object(j);

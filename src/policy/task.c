@@ -4,7 +4,7 @@
  */
 #include "policy/task.h"
 
-#include <math.h>
+#include <math.h>	/* isinf, a macro */
 
 /* ---- keys --------------------------------------------------------------- */
 
@@ -143,7 +143,7 @@ static void read_count(struct reader *r, const struct value *table, const char *
 		return;
 	if (v->kind == VALUE_INT) {
 		n = v->integer;
-	} else if (v->kind == VALUE_FLOAT && fabs(v->real) < 1e15 &&
+	} else if (v->kind == VALUE_FLOAT && v->real > -1e15 && v->real < 1e15 &&
 		   v->real == (double)(int64_t)v->real) {
 		n = (int64_t)v->real;
 	} else {
@@ -159,19 +159,20 @@ static void read_count(struct reader *r, const struct value *table, const char *
 	*ret = (struct task_number){ true, n, reader_at(r, v) };
 }
 
-/* A started millisecond counts as a whole one, unless it is only what binary
- * fractions make of a decimal number. */
+/* Fractions of a millisecond count as a whole one, unless they are only what
+ * binary fractions make of a decimal number.  By hand: libm would be a second
+ * shared library. */
 static int64_t to_ms(double seconds)
 {
 	double ms = seconds * 1000;
 	int64_t whole;
 
-	if (isinf(seconds))
+	if (ms >= 9e15)
 		return LIMIT_NONE;
 	whole = (int64_t)ms;
 	if (ms - (double)whole > 1e-3)
 		whole++;
-	return MAX(whole, (int64_t)1);
+	return whole < 1 ? 1 : whole;
 }
 
 static void read_seconds(struct reader *r, const struct value *table, const char *where,

@@ -344,16 +344,16 @@ static void print_network(const char *key, const struct task_network *net, struc
 {
 	json_key(out, key);
 	if (!net) {
-		json_null(out);
+		json_put_null(out);
 		return;
 	}
 	json_open(out, '{');
 	json_key(out, "network_mode");
-	json_text(out, field_words(KIND_NETWORK_MODE)[net->mode]);
+	json_put_text(out, field_words(KIND_NETWORK_MODE)[net->mode]);
 	json_key(out, "allowed_hosts");
 	json_open(out, '[');
 	for (size_t i = 0; i < net->n_hosts; i++)
-		json_str(out, net->hosts[i].text);
+		json_put_str(out, net->hosts[i].text);
 	json_close(out, ']');
 	json_close(out, '}');
 }
@@ -362,11 +362,11 @@ void trial_verdict_print(const struct trial_verdict *v, struct json_out *out)
 {
 	json_open(out, '{');
 	json_key(out, "verdict");
-	json_text(out, v->accepted ? "accepted" : "rejected");
+	json_put_text(out, v->accepted ? "accepted" : "rejected");
 	json_key(out, "stage");
-	json_text(out, stage_names[v->stage]);
+	json_put_text(out, stage_names[v->stage]);
 	json_key(out, "reason");
-	json_text(out, v->reason);
+	json_put_text(out, v->reason);
 	json_key(out, "plan");
 	json_open(out, '[');
 	for (size_t i = 0; i < v->n_steps; i++) {
@@ -383,7 +383,7 @@ void trial_verdict_print(const struct trial_verdict *v, struct json_out *out)
 	json_key(out, "warnings");
 	json_open(out, '[');
 	for (size_t i = 0; i < v->n_warnings; i++)
-		json_text(out, v->warnings[i]);
+		json_put_text(out, v->warnings[i]);
 	json_close(out, ']');
 	json_close(out, '}');
 }

@@ -4,7 +4,7 @@
 #include "policy/print.h"
 #include "policy/trial_plan.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "target.h"
 
 /* A policy with all it points to. */
 struct reading {

@@ -161,7 +161,7 @@ static int write_hosts(const struct policy *p, enum field_id id, struct json_out
 		if (r->form == HOST_AT_OR_BELOW || too_broad ||
 		    (r->port_first && r->port_first != r->port_last))
 			bad = refuse(p, id, buf_text(&text), diags);
-		json_text(j, buf_text(&text));
+		json_put_text(j, buf_text(&text));
 	}
 	json_close(j, ']');
 	return bad;
@@ -174,7 +174,7 @@ static void write_paths(const struct policy *p, enum field_id id, struct json_ou
 	json_open(j, '[');
 	for (size_t i = 0; i < v->n; i++)
 		if (id != F_FILES_PROTECT || !is_set_name(v->items[i].text))
-			json_str(j, v->items[i].text);
+			json_put_str(j, v->items[i].text);
 	json_close(j, ']');
 }
 

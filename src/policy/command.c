@@ -1,0 +1,368 @@
+/* Blocked commands as patterns, and argument vectors against them; see
+ * command.h.  Shell text is judged in judge.c. */
+#include "policy/command.h"
+
+#include <ctype.h>
+#include <limits.h>
+
+#include "policy/command_priv.h"
+#include "policy/expand.h"
+#include "policy/shell.h"
+
+/* Long options that are one letter, by program.  Abbreviations count, as
+ * getopt_long takes them. */
+static const struct spelling {
+	const char *program;
+	const char *name;
+	char letter;
+} spellings[] = {
+	{ "rm", "recursive", 'r' },	{ "rm", "force", 'f' },
+	{ "rm", "dir", 'd' },		{ "rm", "verbose", 'v' },
+	{ "chmod", "recursive", 'R' },	{ "chmod", "silent", 'f' },
+	{ "chown", "recursive", 'R' },	{ "chown", "silent", 'f' },
+	{ "chgrp", "recursive", 'R' },	{ "cp", "recursive", 'r' },
+	{ "cp", "archive", 'a' },	{ "cp", "force", 'f' },
+	{ "mv", "force", 'f' },		{ "ln", "force", 'f' },
+	{ "ln", "symbolic", 's' },	{ "mkdir", "parents", 'p' },
+	{ "git", "force", 'f' },	{ "git", "delete", 'd' },
+	{ "tar", "extract", 'x' },	{ "tar", "create", 'c' },
+	{ "tar", "file", 'f' },		{ "curl", "output", 'o' },
+	{ "curl", "data", 'd' },	{ "curl", "request", 'X' },
+	{ "curl", "upload-file", 'T' },	{ "docker", "volume", 'v' },
+	{ "truncate", "size", 's' },	{ "shred", "remove", 'u' },
+	{ "sed", "in-place", 'i' },	{ "wget", "output-document", 'O' },
+};
+
+/* Letters that are the same option. */
+static const struct {
+	const char *program;
+	char letter, same;
+} synonyms[] = { { "rm", 'R', 'r' }, { "cp", 'R', 'r' } };
+
+/* Programs whose options are words after a single dash. */
+static const char *const worded[] = { "find", "java", "openssl", "go", "terraform", "ffmpeg",
+				      "ip", "tc", "kill", "pkill" };
+
+static bool in_list(struct str s, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_is(s, names[i]))
+			return true;
+	return false;
+}
+
+struct str command_base_name(struct str word)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < word.n; i++) {
+		if (word.s[i] == '/')
+			from = i + 1;
+		/* Any text may hold a slash: the name starts somewhere inside it. */
+		if (word.s[i] == '\0' && i + 1 < word.n && word.s[++i] == HOLE_ANY)
+			from = i - 1;
+	}
+	return str_from_pos(word, from);
+}
+
+/* Patterns */
+
+static bool has_operators(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (strchr("|&;<>()$`{}\"'\\", text.s[i]))
+			return true;
+	return false;
+}
+
+static int refuse(char why[COMMAND_WHY], const char *text)
+{
+	snprintf(why, COMMAND_WHY, "%s", text);
+	return -1;
+}
+
+int command_rule_parse(struct str text, struct arena *a, struct command_rule *ret,
+		       char why[COMMAND_WHY])
+{
+	struct command_rule r = { .text = text };
+	size_t i = 0, cap = 0;
+
+	if (text.n && memchr(text.s, '\0', text.n))
+		return refuse(why, "the pattern holds a NUL byte");
+	while (i < text.n) {
+		size_t space = shell_space(str_from_pos(text, i)), from = i;
+		struct str *words;
+
+		if (space) {
+			i += space;
+			continue;
+		}
+		while (i < text.n && !shell_space(str_from_pos(text, i)))
+			i++;
+		if (i - from > MAX_COMMAND_WORD)
+			return refuse(why, "a word of the pattern is too long");
+		words = arena_grow(a, r.words, r.n_words, &cap, sizeof(*words));
+		if (!words)
+			return refuse(why, "out of memory");
+		r.words = words;
+		words[r.n_words++] = (struct str){ text.s + from, i - from };
+	}
+	if (!r.n_words)
+		return refuse(why, "a blank pattern would block everything: name a program");
+	r.has_operators = has_operators(text);
+	if (!r.has_operators && !command_base_name(r.words[0]).n)
+		return refuse(why, "the pattern names a directory: name a program");
+	*ret = r;
+	return 0;
+}
+
+/* Names */
+
+/* Other names under which distributions install the same program. */
+static bool is_variant(struct str name, struct str want)
+{
+	static const char *const suffixes[] = { "openbsd", "traditional", "exe" };
+	static const char *const families[] = { "mkfs", "fsck" };
+	struct str rest;
+
+	if (name.n <= want.n + 1 || memcmp(name.s, want.s, want.n) != 0 || name.s[want.n] != '.')
+		return false;
+	rest = str_from_pos(name, want.n + 1);
+	return in_list(rest, suffixes, ARRAY_SIZE(suffixes)) ||
+	       in_list(want, families, ARRAY_SIZE(families));
+}
+
+/* The word without what the environment adds to it. */
+static struct str without_env(struct str word, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < word.n && n + 2 < size; i++) {
+		if (word.s[i] == '\0' && i + 1 < word.n) {
+			i++;
+			if (word.s[i] == HOLE_ENV || word.s[i] == HOLE_ENV_BARE)
+				continue;
+			out[n++] = '\0';
+		}
+		out[n++] = word.s[i];
+	}
+	return (struct str){ out, n };
+}
+
+static bool is_only_env(struct str word)
+{
+	char out[8];
+
+	return word.n && word.n % 2 == 0 && !without_env(word, out, sizeof(out)).n;
+}
+
+enum command_match command_name_check(const struct command_rule *r, struct str word)
+{
+	struct str want = command_base_name(r->words[0]);
+	struct str name = command_base_name(word), sure;
+	char out[2 * MAX_COMMAND_WORD + 8];
+
+	if (hole_free(name))
+		return hole_may_be(name, want, false) || is_variant(name, want) ?
+		       COMMAND_MATCHES : COMMAND_DIFFERS;
+	if (is_only_env(name))
+		return COMMAND_DIFFERS;
+	if (!hole_find(name, HOLE_ANY)) {
+		sure = without_env(name, out, sizeof(out));
+		if (hole_may_be(sure, want, false))
+			return COMMAND_MATCHES;
+	}
+	return hole_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
+}
+
+/* Options */
+
+struct options {
+	bool letters[UCHAR_MAX + 1];
+	bool any;		/* a word that may be any option */
+};
+
+static char fold(struct str program, char letter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(synonyms); i++)
+		if (letter == synonyms[i].letter && str_is(program, synonyms[i].program))
+			return synonyms[i].same;
+	return letter;
+}
+
+/* The letter of a long option ("--" is gone), perhaps abbreviated. */
+static char long_letter(struct str program, struct str name)
+{
+	name.n = str_find(name, '=');
+	for (size_t i = 0; name.n && i < ARRAY_SIZE(spellings); i++)
+		if (str_is(program, spellings[i].program) &&
+		    name.n <= strlen(spellings[i].name) &&
+		    memcmp(spellings[i].name, name.s, name.n) == 0)
+			return spellings[i].letter;
+	return 0;
+}
+
+static bool is_option(struct str word)
+{
+	return word.n > 1 && word.s[0] == '-' && !str_is(word, "--");
+}
+
+static bool may_be_option(struct str word)
+{
+	return word.n > 1 && word.s[0] == '\0' && word.s[1] == HOLE_ANY;
+}
+
+static void collect_options(struct str program, const struct str *argv, size_t n,
+			    struct options *ret)
+{
+	*ret = (struct options){ .any = false };
+	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++) {
+		struct str word = argv[i];
+
+		ret->any |= may_be_option(word);
+		if (!is_option(word))
+			continue;
+		ret->any |= hole_find(word, HOLE_ANY);
+		if (word.s[1] == '-') {
+			char letter = long_letter(program, str_from_pos(word, 2));
+
+			ret->letters[(unsigned char)letter] = true;
+			continue;
+		}
+		for (size_t k = 1; k < word.n; k++) {
+			if (word.s[k] == '\0')
+				k++;
+			else
+				ret->letters[(unsigned char)fold(program, word.s[k])] = true;
+		}
+	}
+}
+
+static bool has_option_word(struct str want, const struct str *argv, size_t n)
+{
+	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++)
+		if (is_option(argv[i]) && hole_may_be(argv[i], want, true))
+			return true;
+	return false;
+}
+
+static bool option_given(struct str program, struct str want, const struct options *given,
+			 const struct str *argv, size_t n)
+{
+	if (given->any || has_option_word(want, argv, n))
+		return true;
+	if (str_starts(want, "--")) {
+		char letter = long_letter(program, str_from_pos(want, 2));
+
+		return letter && given->letters[(unsigned char)letter];
+	}
+	if (in_list(program, worded, ARRAY_SIZE(worded)))
+		return false;
+	for (size_t k = 1; k < want.n; k++)
+		if (!given->letters[(unsigned char)fold(program, want.s[k])])
+			return false;
+	return true;
+}
+
+/* Operands */
+
+/* `//`, `/./` and `/../` taken out of an absolute path. */
+static struct str plain_path(struct str path, char out[PATH_MAX])
+{
+	size_t n = 0;
+
+	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !hole_free(path))
+		return path;
+	for (size_t i = 0; i < path.n;) {
+		size_t part = str_find(str_from_pos(path, i), '/');
+		struct str name = str_first(str_from_pos(path, i), part);
+
+		i += part + 1;
+		if (!name.n || str_is(name, "."))
+			continue;
+		if (str_is(name, "..")) {
+			while (n && out[--n] != '/')
+				;
+			continue;
+		}
+		out[n++] = '/';
+		memcpy(out + n, name.s, name.n);
+		n += name.n;
+	}
+	if (!n)
+		out[n++] = '/';
+	return (struct str){ out, n };
+}
+
+static bool operand_matches(struct str want, struct str word)
+{
+	char out[PATH_MAX];
+
+	/* What only the environment decides is not the text's doing. */
+	if (is_only_env(word))
+		return false;
+	return hole_may_be(word, want, true) ||
+	       (want.s[0] == '/' && hole_may_be(plain_path(word, out), want, true));
+}
+
+/* The operand after position *i, or n. */
+static size_t next_operand(const struct str *argv, size_t n, size_t i, bool *ended)
+{
+	for (; i < n; i++) {
+		if (!*ended && str_is(argv[i], "--"))
+			*ended = true;
+		else if (*ended || !is_option(argv[i]))
+			break;
+	}
+	return i;
+}
+
+bool command_arguments_match(const struct command_rule *r, const struct str *argv, size_t n,
+			     bool at_once)
+{
+	struct str program = command_base_name(r->words[0]);
+	bool ended = false, argv_ended = false;
+	struct options given;
+	size_t at = 1;
+
+	if (r->n_words == 1)
+		return true;
+	collect_options(program, argv, n, &given);
+	for (size_t i = 1; i < r->n_words; i++) {
+		struct str want = r->words[i];
+
+		if (!ended && str_is(want, "--")) {
+			ended = true;
+			continue;
+		}
+		if (!ended && is_option(want)) {
+			if (!option_given(program, want, &given, argv, n))
+				return false;
+			continue;
+		}
+		at = next_operand(argv, n, at, &argv_ended);
+		while (!at_once && at < n && !operand_matches(want, argv[at]))
+			at = next_operand(argv, n, at + 1, &argv_ended);
+		if (at >= n || !operand_matches(want, argv[at]))
+			return false;
+		/* What may be any words may be the next one, too. */
+		if (!may_be_option(argv[at]))
+			at++;
+	}
+	return true;
+}
+
+bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n)
+{
+	for (; n && !r->has_operators; argv++, n--) {
+		struct str name = command_base_name(argv[0]);
+
+		if (command_name_check(r, argv[0]) == COMMAND_MATCHES)
+			return command_arguments_match(r, argv, n, false);
+		/* One program under many names: it becomes the applet without another
+		 * exec. */
+		if (!str_is(name, "busybox") && !str_is(name, "toybox"))
+			break;
+	}
+	return false;
+}

@@ -1,0 +1,20 @@
+/* What command.c (patterns) lends to judge.c (shell text). */
+#ifndef POLICY_COMMAND_PRIV_H
+#define POLICY_COMMAND_PRIV_H
+
+#include "policy/command.h"
+
+enum command_match {
+	COMMAND_DIFFERS,
+	COMMAND_MAY_MATCH,	/* the word has holes, and one filling is the name */
+	COMMAND_MATCHES,
+};
+
+/* The words here are patterns (expand.h). */
+struct str command_base_name(struct str word);
+enum command_match command_name_check(const struct command_rule *r, struct str word);
+/* The words after the program; `at_once`: the operands must be the first ones. */
+bool command_arguments_match(const struct command_rule *r, const struct str *argv, size_t n,
+			     bool at_once);
+
+#endif
