@@ -44,7 +44,6 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
-	MOUNT_FILE,		/* a read-only file that holds source as its text */
 	N_PLAN_MOUNT_KINDS
 };
 
