@@ -7,6 +7,7 @@
 #include "policy/output.h"
 
 #define MAX_EXPAND_DEPTH	24	/* variables that refer to variables */
+#define MAX_CLASS		64u	/* bytes of a [class]; a longer one is plain text */
 
 /* One assignment of a variable. */
 struct value {
@@ -55,7 +56,7 @@ bool expand_work(struct expander *e, size_t n)
 
 void *expand_new(struct expander *e, size_t n, size_t size)
 {
-	void *p = expand_work(e, n * size / 4) ? arena_new(e->a, n, size) : NULL;
+	void *p = expand_work(e, n * size) ? arena_new(e->a, n, size) : NULL;
 
 	if (!p && !e->exhausted)
 		e->no_memory = true;
@@ -162,13 +163,26 @@ static void ways_add(struct expander *e, struct ways *ways, struct str text)
 	ways->items[ways->n++] = text;
 }
 
+/* At '[': where the class of file-name matching that it opens ends; 0: none. */
+static size_t class_end(struct str text, size_t i)
+{
+	struct str inside;
+	size_t n;
+
+	if (i + 2 >= text.n)
+		return 0;
+	inside = str_first(str_from_pos(text, i + 2), MIN(text.n - i - 2, MAX_CLASS));
+	n = str_find(inside, ']');
+	return n < inside.n ? i + 2 + n : 0;
+}
+
 /* Text as written or as the value of a variable, unquoted: its white space
  * separates fields and its stars match file names. */
 static void put_bare(struct buf *out, struct str text, bool is_source, struct str ifs)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.s[i];
-		size_t close = 0;
+		size_t close = c == '[' ? class_end(text, i) : 0;
 
 		if (c == '\0' && i + 1 < text.n) {
 			c = text.s[++i];
@@ -176,14 +190,9 @@ static void put_bare(struct buf *out, struct str text, bool is_source, struct st
 			buf_putc(out, c == HOLE_ENV ? (char)HOLE_ENV_BARE : c);
 			continue;
 		}
-		if (c == '[' && i + 2 < text.n)
-			close = str_find(str_from_pos(text, i + 2), ']') + i + 2;
-		if (close && close < text.n && close - i < 64) {
+		if (close) {
 			i = close;
 			c = '?';
-		} else if (c == '[') {
-			buf_putc(out, c);
-			continue;
 		}
 		if (!is_source && (c == '\t' || c == '\n' || str_find(ifs, c) < ifs.n))
 			c = ' ';

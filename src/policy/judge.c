@@ -248,12 +248,15 @@ static void judge_joined(struct judge *j, struct str text)
 	for (size_t i = 0; i < text.n && !has_space; i++)
 		has_space = text.s[i] != ' ' && text.s[i] != '\t' &&
 			    shell_space(str_from_pos(text, i));
-	if (!has_space)
+	if (!has_space || j->e.exhausted)
 		return;
+	/* No shell reads it so: what is too long for it is no reason to block. */
+	j->e.work = 0;
 	j->sure_only = j->at_once = true;
 	script = read_text(j, text, SHELL_JOINED);
 	if (script)
 		judge_script(j, script, false);
+	j->e.exhausted = false;
 }
 
 static void say(struct command_verdict *v, const char *before, struct str what, const char *after,
@@ -304,6 +307,8 @@ int command_text_check(const struct command_rule *rules, size_t n, struct str te
 	judge_rounds(&j, text);
 	if (!j.unreadable && j.best)
 		judge_joined(&j, text);
+	/* A full arena is the text's doing, an empty machine is not. */
+	j.e.exhausted |= a.used > a.max / 2;
 	if (j.e.no_memory && !j.e.exhausted)
 		return err_nomem(err);
 	if (j.best < n) {

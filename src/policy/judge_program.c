@@ -105,49 +105,71 @@ static void judge_script_word(struct judge *j, struct line line, size_t i)
 	}
 }
 
+/* How a shell was called. */
+struct shell_call {
+	bool has_text;		/* -c */
+	bool reads_input;	/* -s */
+	size_t operand;		/* the first word that is no option */
+};
+
+/* A word of a shell's options that is a hole: an option, a script or nothing.
+ * False when it is to be taken for a script. */
+static bool pass_hole(struct judge *j, struct argv v, size_t i)
+{
+	if (v.words[i].n != 2 || v.words[i].s[1] == HOLE_ENV)
+		return false;
+	if (v.words[i].s[1] != HOLE_ENV_BARE)
+		judge_hide(j, v.sources[0]);
+	return true;
+}
+
+static struct shell_call read_shell_call(struct judge *j, struct argv v)
+{
+	static const struct wrapper options = { "sh", "oO", " rcfile init-file ", 0, false };
+	struct shell_call call = { .operand = 1 };
+
+	for (size_t i = 1; i < v.n && v.words[i].n > 1; call.operand = i) {
+		struct str word = v.words[i];
+
+		if (word.s[0] == '\0' && pass_hole(j, v, i)) {
+			i++;
+		} else if (word.s[0] == '+') {
+			i += word.s[1] == 'o' || word.s[1] == 'O' ? 2 : 1;
+		} else if (word.s[0] != '-') {
+			break;
+		} else if (word.s[1] == '-') {
+			i += wrapper_option(&options, v.words, v.n, i);
+			if (word.n == 2) {
+				call.operand = i;
+				break;
+			}
+		} else {
+			call.has_text |= str_find(word, 'c') < word.n;
+			call.reads_input |= str_find(word, 's') < word.n;
+			i += wrapper_option(&options, v.words, v.n, i);
+		}
+	}
+	call.operand = MIN(call.operand, v.n);
+	return call;
+}
+
 /* sh [options] [-c text | file] [arguments] */
 static void judge_shell(struct judge *j, struct line line)
 {
-	static const struct wrapper options = { "sh", "oO", " rcfile init-file ", 0, false };
-	struct argv v = line.argv;
-	bool has_text = false, reads_input = false;
-	size_t i = 1;
+	struct shell_call call = read_shell_call(j, line.argv);
+	size_t at = call.operand;
 
-	while (i < v.n && v.words[i].n > 1 && strchr("-+", v.words[i].s[0])) {
-		size_t taken = wrapper_option(&options, v.words, v.n, i);
-
-		if (!v.words[i].s[0]) {
-			/* A hole: an option, a script or nothing. */
-			if (v.words[i].n != 2 || v.words[i].s[1] == HOLE_ENV)
-				break;
-			if (v.words[i].s[1] != HOLE_ENV_BARE)
-				judge_hide(j, v.sources[0]);
-			i++;
-			continue;
-		}
-		if (str_is(v.words[i], "--")) {
-			i++;
-			break;
-		}
-		if (v.words[i].s[0] == '-' && v.words[i].s[1] != '-') {
-			has_text |= str_find(v.words[i], 'c') < v.words[i].n;
-			reads_input |= str_find(v.words[i], 's') < v.words[i].n;
-		}
-		if (v.words[i].s[0] == '+')
-			taken = v.words[i].s[1] == 'o' || v.words[i].s[1] == 'O' ? 2 : 1;
-		i += taken;
-	}
-	if (has_text && i < v.n) {
+	if (call.has_text && at < line.argv.n) {
 		/* The word after the text is $0, the others are $@. */
-		expand_learn_call(&j->e, judge_shift_line(line, i + 1).argv);
-		if (i + 2 < v.n)
-			expand_learn_call(&j->e, judge_shift_line(line, i + 2).argv);
-		judge_text(j, pattern_text(j, v.words[i]),
+		expand_learn_call(&j->e, judge_shift_line(line, at + 1).argv);
+		if (at + 2 < line.argv.n)
+			expand_learn_call(&j->e, judge_shift_line(line, at + 2).argv);
+		judge_text(j, pattern_text(j, line.argv.words[at]),
 			   line.is_fed || line.cmd->is_fed);
-	} else if (i >= v.n || reads_input) {
+	} else if (at >= line.argv.n || call.reads_input) {
 		judge_input(j, line);
 	} else {
-		judge_script_word(j, line, i);
+		judge_script_word(j, line, at);
 	}
 }
 

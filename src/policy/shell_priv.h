@@ -49,6 +49,12 @@ static inline struct str shell_slice(const struct shell_parser *p, size_t from, 
 	return (struct str){ p->text.s + from, to - from };
 }
 
+/* At <(…) or >(…)? */
+static inline bool shell_at_process(const struct shell_parser *p)
+{
+	return (shell_peek(p, 0) == '<' || shell_peek(p, 0) == '>') && shell_peek(p, 1) == '(';
+}
+
 /* shell_word.c */
 
 /* Bytes of the blank at this place: what separates words. */
