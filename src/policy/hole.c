@@ -71,6 +71,7 @@ static void step_hole(struct states *s, struct str want, char hole)
 {
 	switch ((enum hole)hole) {
 	case HOLE_ANY:
+	case HOLE_MANY:
 		step_any(s, want, true);
 		break;
 	case HOLE_ONE:

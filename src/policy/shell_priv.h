@@ -25,6 +25,7 @@ struct shell_parser {
 	/* What a simple command read now will say of itself. */
 	bool is_fed, is_conditional, is_doubtful;
 	size_t feeder;
+	struct str function;
 	struct shell_pending *pending;
 	size_t n_pending, cap_pending;
 	/* The first thing that went wrong. */

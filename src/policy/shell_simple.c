@@ -197,6 +197,7 @@ int shell_push_command(struct shell_parser *p, struct shell_command cmd)
 		return shell_no_memory(p);
 	cmd.is_fed = p->is_fed;
 	cmd.feeder = p->feeder;
+	cmd.function = p->function;
 	cmd.is_conditional = p->is_conditional;
 	cmd.is_doubtful = p->is_doubtful;
 	out->commands = items;
@@ -241,11 +242,11 @@ static size_t assign_prefix(const struct shell_parser *p, size_t *ret_name)
 	if (!shell_is_name(shell_slice(p, p->pos, p->pos + n)))
 		return 0;
 	*ret_name = n;
-	if (shell_peek(p, n) == '[') {
-		while (shell_peek(p, n) > ' ' && shell_peek(p, n) != ']')
-			n++;
-		if (shell_peek(p, n++) != ']')
+	for (size_t depth = 0; shell_peek(p, n) == '[' || depth; n++) {
+		if (shell_peek(p, n) <= ' ')
 			return 0;
+		depth += shell_peek(p, n) == '[';
+		depth -= shell_peek(p, n) == ']';
 	}
 	if (shell_peek(p, n) == '+')
 		n++;
@@ -317,6 +318,7 @@ int shell_read_function(struct shell_parser *p, struct str name)
 	struct shell_script *out = p->out;
 	struct str *names = arena_grow(p->a, out->functions, out->n_functions,
 				       &out->cap_functions, sizeof(*names));
+	struct str outer_function = p->function;
 	bool outer = p->is_conditional;
 
 	if (!names)
@@ -324,9 +326,11 @@ int shell_read_function(struct shell_parser *p, struct str name)
 	out->functions = names;
 	names[out->n_functions++] = name;
 	p->is_conditional = true;
+	p->function = name;
 	if (shell_skip_lines(p) < 0 || shell_read_command(p) < 0)
 		return -1;
 	p->is_conditional = outer;
+	p->function = outer_function;
 	return 0;
 }
 
