@@ -16,7 +16,7 @@ enum harn_level {
 	HARN_PROCESS_EXEC,
 	HARN_NETWORK,
 	HARN_DESKTOP_CONTROL,
-	HARN_UNBOUNDED,		/* not written */
+	HARN_UNBOUNDED, /* not written */
 	N_HARN_LEVELS
 };
 
@@ -24,7 +24,7 @@ enum harn_level {
 extern const char *const harn_level_words[N_HARN_LEVELS];
 
 /* The note that the rules of block_private carry (match.c looks for it). */
-#define HARN_PRIVATE_NOTE	"block_private"
+#define HARN_PRIVATE_NOTE "block_private"
 
 /* ---- looking things up -------------------------------------------------- */
 
@@ -60,7 +60,7 @@ int harn_write_rest(const struct section *s, struct json_out *out, struct diags 
 int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags);
 int harn_write(const struct policy *p, struct buf *out, struct diags *diags);
 
-int harn_intersect(const struct value *ceiling, const struct value *requested,
-		   struct json_out *out, struct cordon_err *err);
+int harn_intersect(const struct value *ceiling, const struct value *requested, struct json_out *out,
+		   struct cordon_err *err);
 
 #endif

@@ -89,9 +89,9 @@ enum form {
 	FORM_COUNT,
 	FORM_FLAG,
 	FORM_TABLE,
-	FORM_TABLES,		/* an array of them */
-	FORM_OPERATIONS,	/* names with lists of strings */
-	FORM_LATER,		/* whoever reads it looks */
+	FORM_TABLES,	 /* an array of them */
+	FORM_OPERATIONS, /* names with lists of strings */
+	FORM_LATER,	 /* whoever reads it looks */
 	N_FORMS
 };
 
@@ -141,7 +141,7 @@ static const struct key constraint_keys[] = {
 	{ "arg_key", FORM_STRING },
 };
 
-#define MAX_KEYS	32
+#define MAX_KEYS 32
 static_assert(ARRAY_SIZE(top_keys) < MAX_KEYS, "more keys than check_table() has room for");
 
 static int take_nothing(struct reader *r UNUSED, struct str text UNUSED, struct place at UNUSED,
