@@ -186,12 +186,24 @@ static void test_read_only_roots(void)
 		"read_only_roots exceed the ceiling");
 	gives("{'workspace_roots':['/w']}", "{'read_only_roots':['/w/ref']}",
 	      "'read_only_roots':['/w/ref']");
+	exceeds("{'workspace_roots':['/w'],'capabilities':{'process':['exec']}}",
+		"{'read_only_roots':['/w/ref']}", "read_only_roots exceed the ceiling");
 	/* What one side keeps from being written stays so. */
 	gives("{'workspace_roots':['/w'],'read_only_roots':['/w/ref']}",
 	      "{'workspace_roots':['/w/ref/sub']}", "'workspace_roots_restricted':true");
 	gives("{'workspace_roots':['/w'],'read_only_roots':['/w/ref']}",
 	      "{'workspace_roots':['/w'],'read_only_roots':['/w/ref/a']}",
 	      "'read_only_roots':['/w/ref','/w/ref/a']");
+}
+
+static void test_protection_in_the_execution_root(void)
+{
+	char cwd[256], want[512];
+
+	if (!ok(getcwd(cwd, sizeof(cwd)) != NULL, "a working directory"))
+		return;
+	snprintf(want, sizeof(want), "'read_only_roots':['%s/x/y']", cwd);
+	gives("{'read_only_roots':['/r']}", "{'read_only_roots':['x/y']}", want);
 }
 
 static void test_process_sandbox(void)
@@ -277,6 +289,7 @@ int main(void)
 		TAP(test_roots_narrow_by_containment),
 		TAP(test_links_are_followed),
 		TAP(test_read_only_roots),
+		TAP(test_protection_in_the_execution_root),
 		TAP(test_process_sandbox),
 		TAP(test_the_sections_beside),
 		TAP(test_twice_is_once),

@@ -25,12 +25,6 @@ static bool may_write(const struct value *root)
 		harn_has_operation(root, "workspace", "delete"));
 }
 
-static bool may_read(const struct value *root)
-{
-	return !harn_has_capabilities(root) ||
-	       harn_list(value_find(root, "capabilities"), "workspace");
-}
-
 static bool may_start(const struct value *root)
 {
 	return harn_get_level(root) >= HARN_PROCESS_EXEC &&
@@ -243,7 +237,7 @@ static void read_workspace(struct reader *r, const struct value *root, bool writ
 
 	read_list_start(s, F_FILES_WRITE, place);
 	read_list_start(s, F_FILES_READ, place);
-	if (!may_read(root))
+	if (!harn_has_workspace(root))
 		return;
 	read_roots(r, roots, "workspace_roots", id);
 	if (!roots && !harn_flag(root, "workspace_roots_restricted"))

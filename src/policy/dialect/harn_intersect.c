@@ -96,14 +96,14 @@ static int first_problem(const struct harn_side *side, const struct diags *diags
 	return err_nomem(err);
 }
 
-static int read_side(struct harn_meet *m, struct harn_side *side, const char *cwd)
+static int read_side(struct harn_meet *m, struct harn_side *side)
 {
 	cleanup_diags struct diags diags = DIAGS;
 	struct reader r = { .policy = &side->rest,
 			    .diags = &diags,
 			    .file = side->name,
-			    .base_dir = cwd,
-			    .cwd = cwd };
+			    .base_dir = m->cwd,
+			    .cwd = m->cwd };
 
 	policy_init(&side->rest, m->arena);
 	side->process = harn_get(side->root, "process_sandbox");
@@ -269,9 +269,9 @@ static int meet_read_only(struct harn_meet *m)
 
 	if (c->n)
 		return meet_additions(m, ROOTS_READ_ONLY);
-	/* What the ceiling lets be written it lets be read. */
 	for (size_t i = 0; !is_silent(&m->c) && i < q->n; i++)
-		if (!harn_holds(&m->c.roots[ROOTS_WORKSPACE], q->items[i].text.s))
+		if (!harn_has_workspace(m->c.root) ||
+		    !harn_holds(&m->c.roots[ROOTS_WORKSPACE], q->items[i].text.s))
 			return err_set(m->err, CORDON_E_POLICY,
 				       "read_only_roots exceed the ceiling: %s",
 				       q->items[i].text.s);
@@ -292,15 +292,27 @@ static void drop_read_only(struct harn_meet *m, enum harn_roots id)
 	list->n = kept;
 }
 
+/* May `path` be written by the result?  Roots that nobody bounds are the
+ * execution root. */
+static bool is_writable(const struct harn_meet *m, const char *path)
+{
+	bool unbounded = !m->roots[ROOTS_WORKSPACE].n && !m->no_workspace;
+
+	return harn_holds(&m->roots[ROOTS_WORKSPACE], path) ||
+	       harn_holds(&m->roots[ROOTS_PROCESS_WRITE], path) ||
+	       (unbounded && path_within(path, m->cwd));
+}
+
 /* A read-only root inside a writable one takes writing away: it stays, though
  * the other side has none there. */
 static int keep_protection(struct harn_meet *m, const struct harn_side *side)
 {
 	const struct field_value *list = &side->roots[ROOTS_READ_ONLY];
 
+	if (!harn_has_workspace(m->c.root) || !harn_has_workspace(m->q.root))
+		return 0; /* nothing can be written */
 	for (size_t i = 0; i < list->n; i++)
-		if ((harn_holds(&m->roots[ROOTS_WORKSPACE], list->items[i].text.s) ||
-		     harn_holds(&m->roots[ROOTS_PROCESS_WRITE], list->items[i].text.s)) &&
+		if (is_writable(m, list->items[i].text.s) &&
 		    add_root(m, &m->roots[ROOTS_READ_ONLY], &list->items[i]) < 0)
 			return -1;
 	return 0;
@@ -396,8 +408,8 @@ int harn_intersect(const struct value *ceiling, const struct value *requested, s
 		   struct cordon_err *err)
 {
 	cleanup_arena struct arena arena = ARENA(MAX_ARENA_BYTES);
-	struct harn_meet m = { .arena = &arena, .err = err };
 	char cwd[PATH_MAX];
+	struct harn_meet m = { .arena = &arena, .cwd = cwd, .err = err };
 
 	m.c.name = "ceiling";
 	m.c.root = ceiling;
@@ -405,7 +417,7 @@ int harn_intersect(const struct value *ceiling, const struct value *requested, s
 	m.q.root = requested;
 	if (!getcwd(cwd, sizeof(cwd)))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the working directory");
-	if (read_side(&m, &m.c, cwd) < 0 || read_side(&m, &m.q, cwd) < 0 || check_tools(&m) < 0 ||
+	if (read_side(&m, &m.c) < 0 || read_side(&m, &m.q) < 0 || check_tools(&m) < 0 ||
 	    check_capabilities(&m) < 0 || meet_roots(&m) < 0 || meet_rest(&m) < 0)
 		return -1;
 	harn_print_result(&m, out);

@@ -34,6 +34,7 @@ struct harn_side {
 
 struct harn_meet {
 	struct arena *arena;
+	const char *cwd;	/* the execution root */
 	struct harn_side c, q; /* ceiling and request */
 	struct field_value roots[N_HARN_ROOTS];
 	bool no_workspace; /* narrowed to nothing */

@@ -37,6 +37,8 @@ enum harn_level harn_get_level(const struct value *root);
 /* Are capabilities bounded at all, and do they have this operation? */
 bool harn_has_capabilities(const struct value *root);
 bool harn_has_operation(const struct value *root, const char *capability, const char *operation);
+/* Is anything allowed in the workspace roots?  What is may be read there. */
+bool harn_has_workspace(const struct value *root);
 /* Is one of the roots `path`, or above it? */
 bool harn_holds(const struct field_value *roots, const char *path);
 /* Variables that steer the loader, not the program. */

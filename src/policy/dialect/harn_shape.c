@@ -67,6 +67,12 @@ bool harn_has_operation(const struct value *root, const char *capability, const 
 	return false;
 }
 
+bool harn_has_workspace(const struct value *root)
+{
+	return !harn_has_capabilities(root) ||
+	       harn_list(value_find(root, "capabilities"), "workspace");
+}
+
 bool harn_holds(const struct field_value *roots, const char *path)
 {
 	for (size_t i = 0; i < roots->n; i++)
