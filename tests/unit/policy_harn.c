@@ -158,6 +158,16 @@ static void test_read_only_wins_over_writable(void)
 		   "write = [\"/w\"]\nread = [\"/\"]\n");
 }
 
+static void test_a_wide_read_root_opens_no_protected_one(void)
+{
+	reads_with("{'workspace_roots': ['/w'], 'read_only_roots': ['/w/ref'],"
+		   " 'process_sandbox': {'read_roots': ['/']}}",
+		   "write = [\"/w\"]\nread = [\"/\"]\nprotect = [\"/w/ref\", ");
+	reads_with("{'workspace_roots': ['/w'], 'process_sandbox': {'write_roots': ['/'],"
+		   " 'allow_child_workspace_write': false}}",
+		   "write_roots holds the workspace root '/w'");
+}
+
 static void test_level_closes_the_network(void)
 {
 	static const char none[] = "[network]\nmode = \"no-network\"\n\n[env]";
@@ -476,6 +486,7 @@ int main(void)
 		TAP(test_starting_needs_capability_and_level),
 		TAP(test_roots_of_processes),
 		TAP(test_read_only_wins_over_writable),
+		TAP(test_a_wide_read_root_opens_no_protected_one),
 		TAP(test_level_closes_the_network),
 		TAP(test_egress_rules),
 		TAP(test_egress_errors_in_harns_words),

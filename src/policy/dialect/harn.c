@@ -244,28 +244,50 @@ static void read_workspace(struct reader *r, const struct value *root, bool writ
 		read_field_text(r, s, id, STR("."), place);
 }
 
+/* May the processes write where Harn itself may?  Only a written `false` says
+ * no: releases before the key had no such difference. */
+static bool children_write(const struct value *process)
+{
+	const struct value *v = harn_get(process, "allow_child_workspace_write");
+
+	return !v || v->boolean;
+}
+
+static void read_process_writes(struct reader *r, const struct value *process, bool write)
+{
+	const struct value *roots = harn_list(process, "write_roots");
+	struct section *s = &r->policy->base;
+	const struct field_value *workspace = &s->f[F_FILES_READ];
+
+	if (roots && !write) {
+		diag_warn(r->diags, reader_at(r, roots),
+			  "process_sandbox.write_roots has no effect: the policy does not allow "
+			  "workspace writes");
+		return;
+	}
+	read_roots(r, roots, "process_sandbox.write_roots", F_FILES_WRITE);
+	for (size_t i = 0; !children_write(process) && i < workspace->n; i++)
+		if (harn_holds(&s->f[F_FILES_WRITE], workspace->items[i].text.s))
+			diag_error(
+				r->diags, workspace->items[i].at,
+				"process_sandbox: write_roots holds the workspace root '%s', which "
+				"allow_child_workspace_write closes; remove one",
+				workspace->items[i].text.s);
+}
+
 static void read_files(struct reader *r, const struct value *root)
 {
 	const struct value *process = harn_get(root, "process_sandbox");
-	const struct value *write_roots = harn_list(process, "write_roots");
-	const struct value *presets = harn_get(process, "presets");
-	const struct value *child_write = harn_get(process, "allow_child_workspace_write");
-	const struct value *read_roots_list = harn_list(process, "read_roots");
+	const struct value *reads = harn_list(process, "read_roots");
 	const struct value *deny = harn_list(process, "read_deny_roots");
-	bool write = may_write(root), write_here = write && (!child_write || child_write->boolean);
+	const struct value *presets = harn_get(process, "presets");
 	struct section *s = &r->policy->base;
 
-	read_workspace(r, root, write_here);
-	if (write)
-		read_roots(r, write_roots, "process_sandbox.write_roots", F_FILES_WRITE);
-	else if (write_roots)
-		diag_warn(r->diags, reader_at(r, write_roots),
-			  "process_sandbox.write_roots has no effect: the policy does not allow "
-			  "workspace writes");
+	read_workspace(r, root, may_write(root) && children_write(process));
+	read_process_writes(r, process, may_write(root));
 	read_only_roots(r, root);
-	if (read_roots_list)
-		read_strings(r, read_roots_list, "process_sandbox.read_roots", take_process_read,
-			     NULL);
+	if (reads)
+		read_strings(r, reads, "process_sandbox.read_roots", take_process_read, NULL);
 	/* Where something may be written, no list of what may be read besides is
 	 * no opinion; where nothing may, it is an empty list. */
 	if (s->f[F_FILES_WRITE].n && !s->f[F_FILES_READ].n)
