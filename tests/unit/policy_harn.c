@@ -353,6 +353,21 @@ static void test_what_cordon_does_not_hold(void)
 		reads_with(cases[i].json, cases[i].want);
 }
 
+static void test_lists_are_short(void)
+{
+	static const char *const keys[] = { "tools", "workspace_roots", "read_only_roots" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		cleanup_buf struct buf json = BUF(1 << 20);
+
+		buf_printf(&json, "{'%s': ['a'", keys[i]);
+		for (int k = 0; k < MAX_SHORT_LIST; k++)
+			buf_printf(&json, ", 'a'");
+		buf_puts(&json, "]}");
+		reads_with(buf_text(&json), "has more than 4096 entries");
+	}
+}
+
 static void test_handler_variable(void)
 {
 	static const char *const off[] = { "0", "false", "off", "none" };
@@ -495,6 +510,7 @@ int main(void)
 		TAP(test_limits),
 		TAP(test_environment),
 		TAP(test_what_cordon_does_not_hold),
+		TAP(test_lists_are_short),
 		TAP(test_handler_variable),
 		TAP(test_what_is_written_reads_the_same),
 		TAP(test_what_harn_cannot_say),

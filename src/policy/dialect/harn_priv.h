@@ -49,6 +49,8 @@ bool harn_is_loader_variable(struct str name);
 /* Report unknown keys, wrong kinds and unknown words, of all but the sections
  * that harn_read_rest() reads. */
 void harn_check(struct reader *r, const struct value *root);
+/* A list or table that is compared with another, entry by entry, is short. */
+bool harn_check_size(struct reader *r, const struct value *v, const char *key);
 /* egress, network, limits and env; as if side_effect_level were unbounded. */
 void harn_read_rest(struct reader *r, const struct value *root);
 /* egress and network of it (harn_net.c). */

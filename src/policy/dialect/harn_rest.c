@@ -116,7 +116,7 @@ static void read_env(struct reader *r, const struct value *root)
 	read_list_start(s, F_ENV_PASS, reader_at(r, env ? env : root));
 	if (!env || !replace)
 		read_field_text(r, s, F_ENV_PASS, STR("*"), s->f[F_ENV_PASS].at);
-	if (!env || !read_expect(r, env, VALUE_TABLE, "env"))
+	if (!env || !read_expect(r, env, VALUE_TABLE, "env") || !harn_check_size(r, env, "env"))
 		return;
 	for (size_t i = 0; i < env->table.n; i++)
 		read_variable(r, &env->table.members[i]);
