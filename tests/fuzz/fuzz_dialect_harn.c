@@ -13,8 +13,12 @@ static int read_text(const struct dialect *dialect, struct str text, struct aren
 {
 	cleanup_diags struct diags diags = DIAGS;
 	struct source src = { "text", text };
-	struct reader r = { .policy = p, .diags = &diags, .file = "text", .base_dir = "/base",
-			    .cwd = "/base", .home = "/home/user" };
+	struct reader r = { .policy = p,
+			    .diags = &diags,
+			    .file = "text",
+			    .base_dir = "/base",
+			    .cwd = "/base",
+			    .home = "/home/user" };
 	struct cordon_err err;
 	struct value root;
 
