@@ -106,6 +106,23 @@ void json_put_int(struct json_out *j, int64_t v)
 	j->after_value = true;
 }
 
+void json_put_real(struct json_out *j, double v)
+{
+	char text[40];
+
+	/* 17 digits always suffice; most numbers need fewer. */
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	before_value(j);
+	buf_puts(j->out, text);
+	if (!strpbrk(text, ".e"))
+		buf_puts(j->out, ".0");
+	j->after_value = true;
+}
+
 void json_put_bool(struct json_out *j, bool v)
 {
 	word(j, v ? "true" : "false");

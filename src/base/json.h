@@ -25,6 +25,7 @@ void json_key_str(struct json_out *j, struct str key);
 void json_put_str(struct json_out *j, struct str s);
 void json_put_text(struct json_out *j, const char *s);	/* NULL writes null */
 void json_put_int(struct json_out *j, int64_t v);
+void json_put_real(struct json_out *j, double v);	/* finite; reads back as the same */
 void json_put_bool(struct json_out *j, bool v);
 void json_put_null(struct json_out *j);
 

@@ -40,12 +40,13 @@ enum verdict {
 	VERDICT_ALLOW,
 	VERDICT_EPERM,
 	VERDICT_ENOSYS,
+	VERDICT_MAKE,			/* to the guard, if there is one; else ALLOW */
 	/* ALLOW by an option of that name, and if it is off: */
 	VERDICT_PTRACE,			/* EPERM */
 	VERDICT_NAMESPACES,		/* EPERM */
 	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
 	VERDICT_MEMFD,			/* ENOSYS */
-	VERDICT_LANDLOCK,		/* ENOSYS */
+	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
 	/* by arguments; the digit says which is the first that counts */
 	VERDICT_CLONE,
 	VERDICT_UNSHARE,
@@ -61,6 +62,7 @@ enum verdict {
 	VERDICT_SEMGET,
 	VERDICT_MODE_1,
 	VERDICT_MODE_2,
+	VERDICT_CREAT,
 	VERDICT_MKNOD_1,
 	VERDICT_MKNOD_2,
 	VERDICT_OPEN_1,
@@ -89,7 +91,7 @@ struct emitter {
 	const struct seccomp_options *o;
 	struct sock_filter code[MAX_FILTER_CODE];	/* the last n of them are written */
 	size_t n;
-	size_t allow, eperm;				/* places of the common answers */
+	size_t allow, eperm, make;			/* places of the common answers */
 	size_t places[N_VERDICTS];			/* 0: not written */
 };
 
@@ -298,31 +300,51 @@ static size_t test_semget(struct emitter *e, unsigned arg)
 	return load_low(e, arg, branch(e, BPF_JGT, 32, too_many, e->allow));
 }
 
-static size_t test_mode(struct emitter *e, unsigned arg)
+/* `good` if no set-user-id or set-group-id file comes of it. */
+static size_t plain_mode(struct emitter *e, unsigned arg, size_t good)
 {
-	return load_low(e, arg, branch(e, BPF_JSET, S_ISUID | S_ISGID, e->eperm, e->allow));
+	if (e->o->setid)
+		return good;
+	return load_low(e, arg, branch(e, BPF_JSET, S_ISUID | S_ISGID, e->eperm, good));
 }
 
-/* mkdir needs no such test: the kernel leaves these bits out for directories. */
+static size_t test_mode(struct emitter *e, unsigned arg)
+{
+	return plain_mode(e, arg, e->allow);
+}
+
+static size_t test_creat(struct emitter *e, unsigned arg)
+{
+	return plain_mode(e, arg, e->make);
+}
+
+/* mkdir needs no test of its mode: the kernel leaves those bits out. */
 static size_t test_mknod(struct emitter *e, unsigned arg)
 {
-	size_t next = ONE_OF(e, e->eperm, e->allow, S_IFBLK, S_IFCHR);
+	size_t next = ONE_OF(e, e->eperm, e->make, S_IFBLK, S_IFCHR);
 
-	next = keep_bits(e, S_IFMT, next);
-	if (!e->o->setid)
-		next = branch(e, BPF_JSET, S_ISUID | S_ISGID, e->eperm, next);
-	return load_low(e, arg, next);
+	next = load_low(e, arg, keep_bits(e, S_IFMT, next));
+	return plain_mode(e, arg, next);
 }
 
 /* The mode counts only where a file is made; elsewhere it may be any garbage.
- * O_TMPFILE is this bit and O_DIRECTORY, which differs between processors. */
+ * O_TMPFILE is this bit and O_DIRECTORY, which differs between processors.  A
+ * file without a name is not the guard's: linkat, which gives it one, is. */
 #define O_TMPFILE_BIT	020000000
 
 static size_t test_open(struct emitter *e, unsigned arg)
 {
-	size_t next = test_mode(e, arg + 1);
+	size_t named = plain_mode(e, arg + 1, e->make), next = e->allow;
 
-	return load_low(e, arg, branch(e, BPF_JSET, O_CREAT | O_TMPFILE_BIT, next, e->allow));
+	if (e->o->guard) {
+		size_t nameless = plain_mode(e, arg + 1, e->allow);
+
+		next = branch(e, BPF_JSET, O_TMPFILE_BIT, nameless, next);
+		next = branch(e, BPF_JSET, O_CREAT, named, next);
+	} else {
+		next = branch(e, BPF_JSET, O_CREAT | O_TMPFILE_BIT, named, next);
+	}
+	return load_low(e, arg, next);
 }
 
 static const struct {
@@ -343,6 +365,7 @@ static const struct {
 	[VERDICT_SEMGET] = { test_semget, 1 },
 	[VERDICT_MODE_1] = { test_mode, 1 },
 	[VERDICT_MODE_2] = { test_mode, 2 },
+	[VERDICT_CREAT] = { test_creat, 1 },
 	[VERDICT_MKNOD_1] = { test_mknod, 1 },
 	[VERDICT_MKNOD_2] = { test_mknod, 2 },
 	[VERDICT_OPEN_1] = { test_open, 1 },
@@ -363,8 +386,10 @@ static enum verdict settle(enum verdict v, const struct seccomp_options *o)
 		return o->namespaces ? VERDICT_ALLOW : VERDICT_ENOSYS;
 	case VERDICT_MEMFD:
 		return o->memfd ? VERDICT_ALLOW : VERDICT_ENOSYS;
-	case VERDICT_LANDLOCK:
-		return o->landlock ? VERDICT_ALLOW : VERDICT_ENOSYS;
+	case VERDICT_NO_GUARD:
+		return o->guard ? VERDICT_ENOSYS : VERDICT_ALLOW;
+	case VERDICT_MAKE:
+		return o->guard ? VERDICT_MAKE : VERDICT_ALLOW;
 	case VERDICT_CLONE:
 	case VERDICT_UNSHARE:
 		return o->namespaces ? VERDICT_ALLOW : v;
@@ -375,9 +400,11 @@ static enum verdict settle(enum verdict v, const struct seccomp_options *o)
 		return o->buffers ? VERDICT_ALLOW : v;
 	case VERDICT_MODE_1:
 	case VERDICT_MODE_2:
+		return o->setid ? VERDICT_ALLOW : v;
+	case VERDICT_CREAT:
 	case VERDICT_OPEN_1:
 	case VERDICT_OPEN_2:
-		return o->setid ? VERDICT_ALLOW : v;
+		return o->setid && !o->guard ? VERDICT_ALLOW : v;
 	default:
 		return v;
 	}
@@ -431,6 +458,8 @@ static void put_answers(struct emitter *e)
 	e->places[VERDICT_ENOSYS] = refuse(e, ENOSYS);
 	e->places[VERDICT_EPERM] = e->eperm = refuse(e, EPERM);
 	e->places[VERDICT_ALLOW] = e->allow = answer(e, SECCOMP_RET_ALLOW);
+	e->make = e->o->guard ? answer(e, SECCOMP_RET_USER_NOTIF) : e->allow;
+	e->places[VERDICT_MAKE] = e->make;
 }
 
 static void put_program(struct emitter *e, uint32_t arch)

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* What the filter leaves open; all false is the strictest. */
+/* What the filter leaves open (and `guard`, what it hands over). */
 struct seccomp_options {
 	uint32_t arch;		/* AUDIT_ARCH_…; 0: the one this was built for */
 	bool inet;		/* inet sockets can be made: an own network namespace holds them,
@@ -23,9 +23,9 @@ struct seccomp_options {
 	bool memfd;		/* memfd_create and large System V segments (a memory cgroup counts
 				 * them) */
 	bool buffers;		/* socket and pipe buffers can be raised (as above) */
-	bool landlock;		/* programs can restrict themselves (not with a creation guard,
-				 * which acts for them and cannot follow) */
 	bool setid;		/* files can become set-user-id and set-group-id */
+	bool guard;		/* calls that make names are handed to the guard; programs cannot
+				 * restrict themselves by Landlock, as it could not follow */
 };
 
 /* The filter for these options, in the arena; the same options give the same

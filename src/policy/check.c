@@ -11,19 +11,22 @@ static struct field_value *fv(struct section *s, enum field_id id)
 	return &s->f[id];
 }
 
-static int canonical_lists(struct reader *r, struct section *s)
+/* `base` is what a phase overrides; NULL for the base itself. */
+static int canonical_lists(struct reader *r, struct section *s, const struct section *base)
 {
 	struct cordon_err err;
 
 	for (int id = 0; id < N_FIELDS; id++) {
 		struct field_value *v = &s->f[id];
+		bool inherited = base && v->items == base->f[id].items;
 
-		if (v->set && v->n > 1 &&
+		if (v->set && v->n > 1 && !inherited &&
 		    field_value_canonical((enum field_id)id, v, r->policy->arena, &err) < 0)
 			return diag_error(r->diags, v->at, "%s", err.msg);
 		/* A list that only takes away, or only adds, says nothing when it
-		 * is empty, unless there is a default for it to replace. */
-		if (v->set && !v->n && !fields[id].preset[0] &&
+		 * is empty, unless there is a default, or in a phase the value of
+		 * the base, for it to replace. */
+		if (v->set && !v->n && !fields[id].preset[0] && !(base && base->f[id].set) &&
 		    (fields[id].merge == MERGE_UNION || fields[id].merge == MERGE_JOIN))
 			*v = (struct field_value){ 0 };
 	}
@@ -213,10 +216,10 @@ static void check_protections(struct reader *r, struct section *s)
 
 /* ---- sections ----------------------------------------------------------- */
 
-static int finish_section(struct reader *r, struct section *s)
+static int finish_section(struct reader *r, struct section *s, const struct section *base)
 {
 	settle_network(r, s);
-	if (canonical_lists(r, s) < 0)
+	if (canonical_lists(r, s, base) < 0)
 		return -1;
 	check_map(r, s);
 	check_dead_allows(r, s);
@@ -227,13 +230,13 @@ static int finish_base(struct reader *r)
 {
 	struct section *s = &r->policy->base;
 
-	if (finish_section(r, s) < 0)
+	if (finish_section(r, s, NULL) < 0)
 		return -1;
 	check_denied_roots(r, s, F_FILES_WRITE);
 	check_denied_roots(r, s, F_FILES_READ);
 	check_protections(r, s);
 	settle_roots(r, s);
-	return canonical_lists(r, s);
+	return canonical_lists(r, s, NULL);
 }
 
 /* [M2] */
@@ -257,7 +260,7 @@ int read_finish(struct reader *r)
 		if (!s->f[F_NETWORK_MODE].set)
 			s->f[F_NETWORK_MODE] = r->policy->base.f[F_NETWORK_MODE];
 		inherit(&r->policy->base, s);
-		if (finish_section(r, s) < 0)
+		if (finish_section(r, s, &r->policy->base) < 0)
 			return -1;
 	}
 	return r->diags->n_errors ? -1 : 0;

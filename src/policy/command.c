@@ -162,17 +162,17 @@ enum command_match command_name_check(const struct command_rule *r, struct str w
 	struct str name = command_base_name(word), sure;
 	char out[2 * MAX_COMMAND_WORD + 8];
 
-	if (expand_is_literal(name))
-		return expand_may_be(name, want, false) || is_variant(name, want) ?
+	if (hole_free(name))
+		return hole_may_be(name, want, false) || is_variant(name, want) ?
 		       COMMAND_MATCHES : COMMAND_DIFFERS;
 	if (is_only_env(name))
 		return COMMAND_DIFFERS;
-	if (!expand_has_hole(name, HOLE_ANY)) {
+	if (!hole_find(name, HOLE_ANY)) {
 		sure = without_env(name, out, sizeof(out));
-		if (expand_may_be(sure, want, false))
+		if (hole_may_be(sure, want, false))
 			return COMMAND_MATCHES;
 	}
-	return expand_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
+	return hole_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
 }
 
 /* Options */
@@ -222,7 +222,7 @@ static void collect_options(struct str program, const struct str *argv, size_t n
 		ret->any |= may_be_option(word);
 		if (!is_option(word))
 			continue;
-		ret->any |= expand_has_hole(word, HOLE_ANY);
+		ret->any |= hole_find(word, HOLE_ANY);
 		if (word.s[1] == '-') {
 			char letter = long_letter(program, str_from_pos(word, 2));
 
@@ -241,7 +241,7 @@ static void collect_options(struct str program, const struct str *argv, size_t n
 static bool has_option_word(struct str want, const struct str *argv, size_t n)
 {
 	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++)
-		if (is_option(argv[i]) && expand_may_be(argv[i], want, true))
+		if (is_option(argv[i]) && hole_may_be(argv[i], want, true))
 			return true;
 	return false;
 }
@@ -271,7 +271,7 @@ static struct str plain_path(struct str path, char out[PATH_MAX])
 {
 	size_t n = 0;
 
-	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !expand_is_literal(path))
+	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !hole_free(path))
 		return path;
 	for (size_t i = 0; i < path.n;) {
 		size_t part = str_find(str_from_pos(path, i), '/');
@@ -301,8 +301,8 @@ static bool operand_matches(struct str want, struct str word)
 	/* What only the environment decides is not the text's doing. */
 	if (is_only_env(word))
 		return false;
-	return expand_may_be(word, want, true) ||
-	       (want.s[0] == '/' && expand_may_be(plain_path(word, out), want, true));
+	return hole_may_be(word, want, true) ||
+	       (want.s[0] == '/' && hole_may_be(plain_path(word, out), want, true));
 }
 
 /* The operand after position *i, or n. */

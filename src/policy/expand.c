@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "policy/fields.h"
 #include "policy/output.h"
 
 #define MAX_EXPAND_DEPTH	24	/* variables that refer to variables */
-#define FIELD_COST		48	/* of one field, in bytes of work */
 
 /* One assignment of a variable. */
 struct value {
@@ -42,6 +42,8 @@ static void draft_release(struct draft *d)
 
 static void expand_parts(struct expander *e, const struct shell_word *word, bool splits,
 			 struct draft *d);
+static struct variable *find_variable(struct expander *e, struct str name);
+static struct ways variable_ways(struct expander *e, struct str name, bool all);
 
 bool expand_work(struct expander *e, size_t n)
 {
@@ -58,14 +60,6 @@ void *expand_new(struct expander *e, size_t n, size_t size)
 	if (!p && !e->exhausted)
 		e->no_memory = true;
 	return p;
-}
-
-bool expand_has_hole(struct str word, enum hole hole)
-{
-	for (size_t i = 0; i + 1 < word.n; i++)
-		if (word.s[i] == '\0' && word.s[++i] == (char)hole)
-			return true;
-	return false;
 }
 
 static struct ways one_way(struct expander *e, const char *text, size_t n)
@@ -85,116 +79,6 @@ static struct ways hole_way(struct expander *e, enum hole hole)
 	char text[2] = { '\0', (char)hole };
 
 	return one_way(e, text, 2);
-}
-
-/* Patterns against names */
-
-/* Where in `want` a match may stand after one more piece of the word. */
-struct states {
-	bool on[MAX_COMMAND_WORD + 1];
-	size_t n;		/* want.n + 1 */
-};
-
-/* A `*` in `want` may stand for nothing. */
-static void pass_stars(struct states *s, struct str want)
-{
-	for (size_t i = 0; i < want.n; i++)
-		if (s->on[i] && want.s[i] == '*')
-			s->on[i + 1] = true;
-}
-
-static void step_byte(struct states *s, struct str want, char c)
-{
-	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
-		bool before = i && s->on[i - 1] && want.s[i - 1] == c;
-
-		s->on[i] = here || before;
-	}
-	pass_stars(s, want);
-}
-
-/* Any bytes, `/` only if it may be; at least `least` of them (0 or 1). */
-static void step_any(struct states *s, struct str want, bool slashes)
-{
-	for (size_t i = 0; i < want.n; i++)
-		if (s->on[i] && (slashes || want.s[i] != '/'))
-			s->on[i + 1] = true;
-	pass_stars(s, want);
-}
-
-static void step_one(struct states *s, struct str want)
-{
-	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
-
-		s->on[i] = here || (i && s->on[i - 1] && want.s[i - 1] != '/');
-	}
-	pass_stars(s, want);
-}
-
-/* `~`, `~name`: as written, or an absolute path. */
-static void step_tilde(struct states *s, struct str want)
-{
-	struct states home = *s;
-
-	step_byte(&home, want, '/');
-	step_any(&home, want, true);
-	step_byte(s, want, '~');
-	for (size_t i = 0; i < s->n; i++)
-		s->on[i] |= home.on[i];
-}
-
-static void step_hole(struct states *s, struct str want, char hole)
-{
-	switch ((enum hole)hole) {
-	case HOLE_ANY:
-		step_any(s, want, true);
-		break;
-	case HOLE_ONE:
-		step_one(s, want);
-		break;
-	case HOLE_TILDE:
-		step_tilde(s, want);
-		break;
-	case HOLE_ENV:
-	case HOLE_ENV_BARE:
-	case HOLE_STAR:
-	case HOLE_BREAK:
-	case HOLE_BRACE:
-	case HOLE_COMMA:
-	case HOLE_UNBRACE:
-		step_any(s, want, false);
-		break;
-	}
-}
-
-bool expand_may_be(struct str word, struct str want, bool as_prefix)
-{
-	struct states s = { .n = want.n + 1 };
-
-	if (want.n > MAX_COMMAND_WORD)
-		return false;
-	if (expand_is_literal(word) && !memchr(want.s, '*', want.n))
-		return as_prefix ? word.n >= want.n && memcmp(word.s, want.s, want.n) == 0 :
-				   str_eq(word, want);
-	s.on[0] = true;
-	pass_stars(&s, want);
-	for (size_t i = 0; i < word.n; i++) {
-		bool alive = false;
-
-		if (as_prefix && s.on[want.n])
-			return true;
-		if (word.s[i] == '\0' && i + 1 < word.n)
-			step_hole(&s, want, word.s[++i]);
-		else
-			step_byte(&s, want, word.s[i]);
-		for (size_t k = 0; k < s.n && !alive; k++)
-			alive = s.on[k];
-		if (!alive)
-			return false;
-	}
-	return s.on[want.n];
 }
 
 /* Drafts */
@@ -280,7 +164,7 @@ static void ways_add(struct expander *e, struct ways *ways, struct str text)
 
 /* Text as written or as the value of a variable, unquoted: its white space
  * separates fields and its stars match file names. */
-static void put_bare(struct buf *out, struct str text, bool is_source)
+static void put_bare(struct buf *out, struct str text, bool is_source, struct str ifs)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.s[i];
@@ -301,7 +185,7 @@ static void put_bare(struct buf *out, struct str text, bool is_source)
 			buf_putc(out, c);
 			continue;
 		}
-		if (!is_source && (c == '\t' || c == '\n'))
+		if (!is_source && (c == '\t' || c == '\n' || str_find(ifs, c) < ifs.n))
 			c = ' ';
 		if (strchr(is_source ? "*?{,}" : "*? ", c))
 			buf_putc(out, '\0');
@@ -309,15 +193,31 @@ static void put_bare(struct buf *out, struct str text, bool is_source)
 	}
 }
 
+/* The separators that the text itself sets, all together. */
+static struct str own_separators(struct expander *e)
+{
+	struct variable *v = find_variable(e, STR("IFS"));
+	struct ways ways;
+
+	if (!v || v->busy)
+		return STR("");
+	ways = variable_ways(e, STR("IFS"), false);
+	for (size_t i = 0; i < ways.n; i++)
+		if (ways.items[i].n)
+			return ways.items[i];
+	return STR("");
+}
+
 static struct ways bare_ways(struct expander *e, struct ways from)
 {
 	struct ways ways = { expand_new(e, from.n, sizeof(struct str)), 0 };
+	struct str ifs = own_separators(e);
 
 	for (size_t i = 0; ways.items && i < from.n; i++) {
 		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
 		struct ways one;
 
-		put_bare(&out, from.items[i], false);
+		put_bare(&out, from.items[i], false, ifs);
 		one = one_way(e, buf_text(&out), out.n);
 		if (!one.n)
 			break;
@@ -686,7 +586,7 @@ static void expand_source(struct expander *e, const struct shell_part *part, boo
 		draft_add(e, d, text.s, text.n);
 		return;
 	}
-	put_bare(&out, text, true);
+	put_bare(&out, text, true, STR(""));
 	draft_add(e, d, buf_text(&out), out.n);
 }
 
@@ -726,132 +626,6 @@ struct ways expand_text(struct expander *e, const struct shell_word *word)
 	draft_init(&d);
 	expand_parts(e, word, false, &d);
 	return draft_ways(e, &d);
-}
-
-/* Fields */
-
-/* Where the brace group that opens at `open` ends, and whether it is one:
- * {a,b} is, {a} and {} are not.  {a..b} is any. */
-static size_t brace_end(struct str text, size_t open, bool *ret_is_group, bool *ret_is_range)
-{
-	size_t depth = 0;
-
-	*ret_is_group = *ret_is_range = false;
-	for (size_t i = open; i + 1 < text.n; i++) {
-		if (depth == 1 && text.s[i] == '.' && text.s[i + 1] == '.')
-			*ret_is_range = true;
-		if (text.s[i] != '\0')
-			continue;
-		i++;
-		depth += text.s[i] == HOLE_BRACE;
-		*ret_is_group |= depth == 1 && text.s[i] == HOLE_COMMA;
-		if (text.s[i] == HOLE_UNBRACE && --depth == 0)
-			return i + 1;
-	}
-	*ret_is_group = *ret_is_range = false;
-	return open + 2;
-}
-
-struct fields {
-	struct str items[MAX_WAYS];
-	size_t n;
-	bool too_many;
-};
-
-/* Take the marks of braces away: they stand for themselves. */
-static void add_field(struct expander *e, struct fields *f, struct str text)
-{
-	char *copy = expand_new(e, text.n + FIELD_COST, 1);
-	size_t n = 0;
-
-	if (!copy)
-		return;
-	if (f->n == MAX_WAYS) {
-		f->too_many = true;
-		return;
-	}
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.s[i] == '\0' && i + 1 < text.n && strchr("{,}", text.s[i + 1]))
-			i++;
-		else if (text.s[i] == '\0' && i + 1 < text.n)
-			copy[n++] = text.s[i++];
-		copy[n++] = text.s[i];
-	}
-	f->items[f->n++] = (struct str){ copy, n };
-}
-
-/* The first group of `text` from `from` on is spread out, the rest by recursion. */
-static void spread_braces(struct expander *e, struct fields *f, struct str text, size_t from,
-			  unsigned depth)
-{
-	bool is_group = false, is_range = false;
-	size_t end = 0, start, level = 0;
-
-	if (depth > 16 || f->too_many) {
-		f->too_many = true;
-		return;
-	}
-	for (; from + 1 < text.n; from++) {
-		if (text.s[from] != '\0')
-			continue;
-		if (text.s[from + 1] == HOLE_BRACE) {
-			end = brace_end(text, from, &is_group, &is_range);
-			if (is_group || is_range)
-				break;
-		}
-		from++;
-	}
-	if (!is_group && !is_range) {
-		add_field(e, f, text);
-		return;
-	}
-	start = from + 2;
-	for (size_t i = from; i + 1 < end; i++) {
-		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-
-		if (text.s[i] != '\0')
-			continue;
-		i++;
-		level += text.s[i] == HOLE_BRACE;
-		level -= text.s[i] == HOLE_UNBRACE;
-		if (!(text.s[i] == HOLE_COMMA && level == 1) && i + 1 != end)
-			continue;
-		if (!expand_work(e, text.n + FIELD_COST))
-			return;
-		buf_add(&out, text.s, from);
-		if (is_group)
-			buf_add(&out, text.s + start, i - 1 - start);
-		else
-			buf_add(&out, "\0S", 2);
-		buf_add(&out, text.s + end, text.n - end);
-		spread_braces(e, f, (struct str){ buf_text(&out), out.n }, from, depth + 1);
-		start = i + 1;
-	}
-}
-
-/* One way of a word, as fields. */
-static void split_fields(struct expander *e, struct str text, struct fields *f)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i <= text.n; i++) {
-		bool at_break = i + 1 < text.n && text.s[i] == '\0' &&
-				text.s[i + 1] == HOLE_BREAK;
-
-		if (i < text.n && !at_break) {
-			i += text.s[i] == '\0';
-			continue;
-		}
-		if (i > from)
-			spread_braces(e, f, (struct str){ text.s + from, i - from }, 0, 0);
-		from = i + 2;
-		i++;
-	}
-	if (f->too_many) {
-		f->n = 0;
-		f->too_many = false;
-		add_field(e, f, (struct str){ "\0S", 2 });
-	}
 }
 
 static bool is_never_empty(const struct shell_word *word)
@@ -919,10 +693,10 @@ size_t expand_command(struct expander *e, const struct shell_command *cmd, struc
 		for (size_t i = 0; i < cmd->n_words && expand_work(e, FIELD_COST); i++) {
 			struct fields f = { .n = 0 };
 
-			split_fields(e, ways[i].items[rest % ways[i].n], &f);
+			fields_split(e, ways[i].items[rest % ways[i].n], &f);
 			rest /= ways[i].n;
 			if (!f.n && is_never_empty(&cmd->words[i]))
-				add_field(e, &f, STR(""));
+				fields_add(e, &f, STR(""));
 			for (size_t k = 0; k < f.n; k++)
 				push_field(e, &lines[l], &cap, f.items[k], cmd->words[i].source);
 		}

@@ -195,7 +195,7 @@ static int item_host(struct reader *r, enum field_id id, struct str text, struct
 	if (!rule)
 		return no_memory(r, ret->at);
 	if (host_rule_parse(text, r->policy->arena, rule, why) < 0)
-		return diag_error(r->diags, ret->at, "%s: %s", fields[id].key, why);
+		return diag_error(r->diags, ret->at, "%s: '%.*s' %s", fields[id].key, STR_FMT(text), why);
 	ret->host = rule;
 	return 0;
 }

@@ -269,7 +269,7 @@ static int read_substitution(struct shell_parser *p, struct shell_part *part)
 		p->is_fed = true;
 		p->feeder = SHELL_NONE;
 	}
-	if (shell_read_commands(p) < 0)
+	if (shell_read_list(p, true) < 0)
 		return -1;
 	if (shell_peek(p, 0) != ')')
 		return shell_fail(p, "a '(' is not closed");
@@ -328,7 +328,7 @@ static int read_backticks(struct shell_parser *p, struct parts *w, bool quoted)
 	inner.pending = NULL;
 	inner.is_conditional = false;
 	what.first = p->out->n_commands;
-	if (shell_read_commands(&inner) == 0 && inner.pos < inner.text.n)
+	if (shell_read_list(&inner, true) == 0 && inner.pos < inner.text.n)
 		shell_fail(&inner, "unexpected word or operator");
 	p->n_nodes = inner.n_nodes;
 	p->no_memory = inner.no_memory;

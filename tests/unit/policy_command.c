@@ -172,6 +172,7 @@ static void test_newlines_are_white_space_too(void)
 {
 	static const struct sample samples[] = {
 		{ "rm\n-rf\n/", "rm -rf /" },
+		{ "cd x\nrm\n-rf\n/", "rm -rf /" },
 		{ "rm\r\n-rf /", "rm -rf /" },
 		{ "rm\xc2\xa0-rf\xc2\xa0/", "rm -rf /" },
 		{ "rm\xe2\x80\x83-rf /", "rm -rf /" },
@@ -180,6 +181,7 @@ static void test_newlines_are_white_space_too(void)
 		{ "curl\r", "curl" },
 		{ "rm -rf build\nmkdir build\ncp /a b", NULL },
 		{ "rm -rf build\n/usr/bin/make", NULL },
+		{ "make\nrm -r build\nls -f /x\ncd /", NULL },
 		{ "cd x\necho 'a\nb'\nls /", NULL },
 		{ "echo a\ncurl x", "curl" },
 		{ "ls\n\n\n  curl x", "curl" },
@@ -452,6 +454,11 @@ static void test_values_the_text_assigns_are_followed(void)
 		{ "$(printf cu)$(printf rl) http://x", "curl" },
 		{ "`echo curl` x", "curl" },
 		{ "$(echo c)url x", "curl" },
+		{ "x=$(command -v py3 || command -v py || true); $x -V", NULL },
+		{ "x=$(command -v wget || which curl); $x y", "curl" },
+		{ "$(printf cu; printf rl) x", HIDDEN },
+		{ "IFS=,; a=curl,x; $a", "curl" },
+		{ "IFS=: read -r a b <<< \"$PATH\"; ls", NULL },
 		{ "$(cat f) x", HIDDEN },
 		{ "/usr/bin$(cat f) x", HIDDEN },
 		{ "c=$(cat f); $c x", HIDDEN },
@@ -612,6 +619,25 @@ static bool argv_matches(const char *pattern, const char *const *argv)
 
 #define ARGV(...)	((const char *const[]){ __VA_ARGS__, NULL })
 
+static void test_hidden_words_are_quoted_as_written(void)
+{
+	static const char *const list[] = { "curl", NULL };
+	static const struct sample pairs[] = {
+		{ "$(cat f) x", "('$(cat f)')" },
+		{ "eval \"$(ssh-agent -s)\"", "('\"$(ssh-agent -s)\"')" },
+		{ "cat f | sh", "('sh')" },
+		{ "$(echo 0123456789012345678901234567890123456789 | tr 0 1) x",
+		  "('$(echo 0123456789012345678901234567890123456789 …')" },
+	};
+	struct command_verdict v;
+	struct cordon_err err;
+
+	use_rules(list);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		ok(command_text_check(rules, n_rules, str_from(pairs[i].text), &v, &err) == 0 &&
+		   strstr(v.message, pairs[i].want), "%s: %s", pairs[i].text, v.message);
+}
+
 static void test_argument_vectors(void)
 {
 	ok(argv_matches("curl", ARGV("/usr/bin/curl", "x")), "by base name");
@@ -675,6 +701,6 @@ int main(void)
 		TAP(test_what_cannot_be_read_is_blocked), TAP(test_no_list_no_check),
 		TAP(test_patterns_with_operators_are_text),
 		TAP(test_the_first_pattern_of_the_list_is_named),
-		TAP(test_patterns_that_mean_nothing_are_refused), TAP(test_argument_vectors),
+		TAP(test_patterns_that_mean_nothing_are_refused), TAP(test_hidden_words_are_quoted_as_written), TAP(test_argument_vectors),
 		TAP(test_nesting_is_cheap), TAP_END });
 }

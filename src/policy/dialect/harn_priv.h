@@ -1,0 +1,66 @@
+/* What the reader, the writer and the intersect of Harn's policies share.
+ *
+ * A text is a CapabilityPolicy in JSON; null and an absent key mean the same.
+ */
+#ifndef POLICY_DIALECT_HARN_PRIV_H
+#define POLICY_DIALECT_HARN_PRIV_H
+
+#include "base/json.h"
+#include "policy/dialect/dialect.h"
+
+/* side_effect_level, least first. */
+enum harn_level {
+	HARN_NONE,
+	HARN_READ_ONLY,
+	HARN_WORKSPACE_WRITE,
+	HARN_PROCESS_EXEC,
+	HARN_NETWORK,
+	HARN_DESKTOP_CONTROL,
+	HARN_UNBOUNDED,		/* not written */
+	N_HARN_LEVELS
+};
+
+/* Words of side_effect_level; ends with NULL in the place of HARN_UNBOUNDED. */
+extern const char *const harn_level_words[N_HARN_LEVELS];
+
+/* The note that the rules of block_private carry (match.c looks for it). */
+#define HARN_PRIVATE_NOTE	"block_private"
+
+/* ---- looking things up -------------------------------------------------- */
+
+/* The value unless it is null; `table` may be NULL or of another kind. */
+const struct value *harn_get(const struct value *table, const char *key);
+/* A list with entries, or NULL. */
+const struct value *harn_list(const struct value *table, const char *key);
+bool harn_flag(const struct value *table, const char *key);
+enum harn_level harn_get_level(const struct value *root);
+/* Are capabilities bounded at all, and do they have this operation? */
+bool harn_has_capabilities(const struct value *root);
+bool harn_has_operation(const struct value *root, const char *capability, const char *operation);
+/* Is one of the roots `path`, or above it? */
+bool harn_holds(const struct field_value *roots, const char *path);
+/* Variables that steer the loader, not the program. */
+bool harn_is_loader_variable(struct str name);
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* Report unknown keys, wrong kinds and unknown words, of all but the sections
+ * that harn_read_rest() reads. */
+void harn_check(struct reader *r, const struct value *root);
+/* egress, network, limits and env; as if side_effect_level were unbounded. */
+void harn_read_rest(struct reader *r, const struct value *root);
+/* egress and network of it (harn_net.c). */
+void harn_read_network(struct reader *r, const struct value *root);
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* The members that harn_read_rest() reads. */
+int harn_write_rest(const struct section *s, struct json_out *out, struct diags *diags);
+/* "egress" of it, where there is something to say (harn_net.c). */
+int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags);
+int harn_write(const struct policy *p, struct buf *out, struct diags *diags);
+
+int harn_intersect(const struct value *ceiling, const struct value *requested,
+		   struct json_out *out, struct cordon_err *err);
+
+#endif
