@@ -336,6 +336,8 @@ static size_t test_open(struct emitter *e, unsigned arg)
 {
 	size_t named = plain_mode(e, arg + 1, e->make), next = e->allow;
 
+	if (named == e->allow)
+		return e->allow;
 	if (e->o->guard) {
 		size_t nameless = plain_mode(e, arg + 1, e->allow);
 
@@ -374,39 +376,36 @@ static const struct {
 
 /* ---- from the table to the program ---- */
 
-/* What the options make of a verdict: an answer or a test. */
-static enum verdict settle(enum verdict v, const struct seccomp_options *o)
+/* The verdicts that an option changes: what they are with it on and off. */
+#define OPTION(name)	offsetof(struct seccomp_options, name)
+static const struct {
+	enum verdict verdict;
+	size_t option;
+	enum verdict on, off;
+} changes[] = {
+	{ VERDICT_PTRACE, OPTION(ptrace), VERDICT_ALLOW, VERDICT_EPERM },
+	{ VERDICT_NAMESPACES, OPTION(namespaces), VERDICT_ALLOW, VERDICT_EPERM },
+	{ VERDICT_NAMESPACES_ENOSYS, OPTION(namespaces), VERDICT_ALLOW, VERDICT_ENOSYS },
+	{ VERDICT_CLONE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_CLONE },
+	{ VERDICT_UNSHARE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_UNSHARE },
+	{ VERDICT_MEMFD, OPTION(memfd), VERDICT_ALLOW, VERDICT_ENOSYS },
+	{ VERDICT_SHMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SHMGET },
+	{ VERDICT_SEMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SEMGET },
+	{ VERDICT_FCNTL, OPTION(buffers), VERDICT_ALLOW, VERDICT_FCNTL },
+	{ VERDICT_MODE_1, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_1 },
+	{ VERDICT_MODE_2, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_2 },
+	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
+	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
+};
+
+static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
 {
-	switch (v) {
-	case VERDICT_PTRACE:
-		return o->ptrace ? VERDICT_ALLOW : VERDICT_EPERM;
-	case VERDICT_NAMESPACES:
-		return o->namespaces ? VERDICT_ALLOW : VERDICT_EPERM;
-	case VERDICT_NAMESPACES_ENOSYS:
-		return o->namespaces ? VERDICT_ALLOW : VERDICT_ENOSYS;
-	case VERDICT_MEMFD:
-		return o->memfd ? VERDICT_ALLOW : VERDICT_ENOSYS;
-	case VERDICT_NO_GUARD:
-		return o->guard ? VERDICT_ENOSYS : VERDICT_ALLOW;
-	case VERDICT_MAKE:
-		return o->guard ? VERDICT_MAKE : VERDICT_ALLOW;
-	case VERDICT_CLONE:
-	case VERDICT_UNSHARE:
-		return o->namespaces ? VERDICT_ALLOW : v;
-	case VERDICT_SHMGET:
-	case VERDICT_SEMGET:
-		return o->memfd ? VERDICT_ALLOW : v;
-	case VERDICT_FCNTL:
-		return o->buffers ? VERDICT_ALLOW : v;
-	case VERDICT_MODE_1:
-	case VERDICT_MODE_2:
-		return o->setid ? VERDICT_ALLOW : v;
-	case VERDICT_CREAT:
-	case VERDICT_OPEN_1:
-	case VERDICT_OPEN_2:
-		return o->setid && !o->guard ? VERDICT_ALLOW : v;
-	default:
-		return v;
+	for (size_t v = 0; v < N_VERDICTS; v++)
+		settled[v] = (uint8_t)v;
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		bool is_on = *(const bool *)((const char *)o + changes[i].option);
+
+		settled[changes[i].verdict] = (uint8_t)(is_on ? changes[i].on : changes[i].off);
 	}
 }
 
@@ -419,10 +418,9 @@ struct span {
 static size_t find_spans(const struct seccomp_options *o, bool is_x86, struct span *spans)
 {
 	uint8_t settled[N_VERDICTS], by_number[N_NUMBERS];
-	size_t n = 0;
+	size_t n = 1;
 
-	for (size_t v = 0; v < N_VERDICTS; v++)
-		settled[v] = (uint8_t)settle((enum verdict)v, o);
+	settle_verdicts(o, settled);
 	memset(by_number, VERDICT_ENOSYS, sizeof(by_number));
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		int number = is_x86 ? calls[i].x86_64 : calls[i].aarch64;
@@ -430,8 +428,9 @@ static size_t find_spans(const struct seccomp_options *o, bool is_x86, struct sp
 		if (number != NONE)
 			by_number[number] = settled[calls[i].verdict];
 	}
-	for (size_t i = 0; i < N_NUMBERS; i++)
-		if (n == 0 || by_number[i] != spans[n - 1].verdict)
+	spans[0] = (struct span){ 0, by_number[0] };
+	for (size_t i = 1; i < N_NUMBERS; i++)
+		if (by_number[i] != by_number[i - 1])
 			spans[n++] = (struct span){ (uint16_t)i, by_number[i] };
 	return n;
 }
