@@ -135,7 +135,7 @@ static int compile_filter(const struct host_caps *caps, struct plan *plan, struc
 {
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
 	struct seccomp_options o = {
-		.network = true,
+		.inet = true,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
