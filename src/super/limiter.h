@@ -46,8 +46,8 @@ int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
  * its procfs) or -1, `init` its first process as seen from here; both are
  * borrowed. */
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err) MUST_USE;
-/* Look.  *ret_wait_ms: when to look again at the latest (-1: never). */
-enum limit_kind limiter_check(struct limiter *l, int *ret_wait_ms);
+/* Look.  *ret_wait_us: when to look again at the latest (-1: never). */
+enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
 /* A descriptor that becomes readable when a check is due at once, or -1. */
 int limiter_event_fd(const struct limiter *l);
 /* After the tree is gone: what it used. */
