@@ -27,5 +27,6 @@
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
+#define MAX_LIMITER_FS		32		/* private file systems that count as memory */
 
 #endif
