@@ -28,5 +28,6 @@
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
+#define MAX_LIMITER_FS		32		/* private file systems that count as memory */
 
 #endif

@@ -70,7 +70,7 @@ static int parse_option(struct args *args, char *const *argv, int left)
 /* Behind `--` stands a command to run, or words that look like options. */
 static void take_behind(struct args *args, int argc, char *const *argv)
 {
-	if (args->command->where & IN_EXPLAIN) {
+	if (args->command->where & (IN_EXPLAIN | IN_RUN)) {
 		args->behind = (const char *const *)argv;
 		args->n_behind = (size_t)argc;
 		return;
@@ -157,7 +157,7 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	struct cordon_request req = CORDON_REQUEST;
 
 	req.n_files = args_values(args, OPT_POLICY, files);
-	for (size_t i = 0; i < args->n_words && !(args->command->where & (IN_EXPLAIN | IN_MATCH)); i++)
+	for (size_t i = 0; i < args->n_words && !(args->command->where & (IN_EXPLAIN | IN_RUN | IN_MATCH)); i++)
 		files[req.n_files++] = args->words[i];
 	req.files = files;
 	req.dialect = args_value(args, OPT_DIALECT);

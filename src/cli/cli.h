@@ -19,7 +19,8 @@ enum {
 	IN_DIFF = 1 << 5,
 	IN_MATCH = 1 << 6,
 	IN_TRIAL = 1 << 7,
-	IN_ALL = (1 << 8) - 1,
+	IN_RUN = 1 << 8,
+	IN_ALL = (1 << 9) - 1,
 };
 
 /* What an option is for, where it is not a setting of a field. */
@@ -41,6 +42,9 @@ enum option_id {
 	OPT_CAPABILITIES,
 	OPT_AGENT_HOST,
 	OPT_ENVIRONMENT_HOST,
+	OPT_SHELL,
+	OPT_RESULT,
+	OPT_DRY_RUN,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -110,6 +114,7 @@ void help_print_command(const struct command *command, FILE *out);
 /* 0, or EXIT_USAGE when there is no such shell. */
 int completion_print(const char *shell, FILE *out);
 
+int cmd_run(const struct args *args);
 int cmd_check(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_show(const struct args *args);

@@ -88,7 +88,10 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 static int on_ready(struct run *r, struct cordon_err *err)
 {
 	r->res->started = true;
-	if (limiter_start(r->limiter, r->fds.proc, r->child.pid, err) < 0)
+	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
+			return -1;
+	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
 		return -1;
 	r->look_at_us = now_us();
 	return 0;
@@ -178,8 +181,8 @@ static int start_guard(struct run *r, struct cordon_err *err)
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
-		.listener = r->fds.listener,
-		.ruleset = r->fds.ruleset,
+		.listener = r->fds.fd[NATIVE_LISTENER],
+		.ruleset = r->fds.fd[NATIVE_RULESET],
 		.alive = r->alive[0],
 	};
 
@@ -238,7 +241,7 @@ static int loop(struct run *r, struct cordon_err *err)
 						     .events = POLLIN | POLLPRI };
 		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
 						   .events = POLLIN };
-		fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.listener,
+		fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
 						      .events = POLLIN };
 		n += stdio_poll(&r->stdio, fds + n);
 		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
@@ -349,7 +352,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.plan = plan,
 		.res = ret,
 		.child = { .pidfd = -1, .control = -1 },
-		.fds = { -1, -1, -1 },
+		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.alive = { -1, -1 },
 		.deadline_us = INT64_MAX,
@@ -384,9 +387,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		fd_close(&r.alive[i]);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
-	fd_close(&r.fds.proc);
-	fd_close(&r.fds.listener);
-	fd_close(&r.fds.ruleset);
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		fd_close(&r.fds.fd[i]);
 	if (r.signals >= 0)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);

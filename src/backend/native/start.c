@@ -132,7 +132,7 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 int native_clone(const struct plan *plan, const struct native_stdio *io, struct native_child *ret,
 		 struct cordon_err *err)
 {
-	struct init in = { .plan = plan, .io = io, .root = -1, .masks = -1, .fds = { -1, -1, -1 } };
+	struct init in = { .plan = plan, .io = io, .root = -1, .masks = -1, .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
@@ -172,25 +172,24 @@ int native_recv(const struct native_child *c, struct native_message *ret, struct
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(3 * sizeof(int))];
+		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = { ret, sizeof(*ret) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(c->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int got[3];
+	int got[N_NATIVE_FDS];
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -1 : 0;
 	if (n != (ssize_t)sizeof(*ret))
 		return 0;
 	if (ret->kind == NATIVE_READY && CMSG_FIRSTHDR(&msg)) {
-		size_t k = 0;
+		size_t n_got = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int), k = 0;
 
-		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(got));
-		fds->proc = ret->value & 1 ? got[k++] : -1;
-		fds->listener = ret->value & 2 ? got[k++] : -1;
-		fds->ruleset = ret->value & 4 ? got[k++] : -1;
+		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n_got * sizeof(int));
+		for (int i = 0; i < N_NATIVE_FDS; i++)
+			fds->fd[i] = ret->value & 1 << i && k < n_got ? got[k++] : -1;
 	}
 	return 1;
 }
