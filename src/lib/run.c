@@ -23,17 +23,32 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 	return 0;
 }
 
+/* Copies: the words of the command line are wiped inside. */
+static const char *const *copy_argv(struct composition *c, const struct cordon_request *req)
+{
+	const char **argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
+
+	for (size_t i = 0; argv && i < req->n_command; i++) {
+		argv[i] = arena_strndup(&c->arena, req->command[i], strlen(req->command[i]));
+		if (!argv[i])
+			return NULL;
+	}
+	return (const char *const *)argv;
+}
+
 static int compile(struct composition *c, const struct cordon_request *req,
 		   const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
 	struct plan_request r = {
-		.argv = req->command,
+		.argv = copy_argv(c, req),
 		.environ = (const char *const *)environ,
 		.cwd = c->cwd,
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
 
+	if (!r.argv)
+		return err_nomem(err);
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
 	if (list_policy_files(c, &r, err) < 0)
@@ -124,6 +139,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return tell(&c, o, &res, &plan, ret, err);
 	}
 	host_probe_quick(&caps);
+	caps.cgroup = limiter_detect();
 	if (compile(&c, req, &caps, &plan, &res.err) < 0)
 		return tell(&c, o, &res, &plan, ret, err);
 	if (o->dry_run) {

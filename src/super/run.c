@@ -302,7 +302,12 @@ static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
 
 static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
-	if (limiter_new(&r->plan->limits, caps->cgroup, &r->limiter, err) < 0)
+	struct plan_limits limits = r->plan->limits;
+
+	/* init is none of the command's processes. */
+	if (limits.processes != INT64_MAX)
+		limits.processes++;
+	if (limiter_new(&limits, caps->cgroup, &r->limiter, err) < 0)
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
@@ -330,7 +335,7 @@ static void settle(struct run *r)
 	limiter_usage(r->limiter, &usage);
 	res->usage.cpu_ms = MAX(res->usage.cpu_ms, usage.cpu_ms);
 	res->usage.max_rss_kb = MAX(res->usage.max_rss_kb, usage.max_rss_kb);
-	res->usage.processes_peak = MAX(usage.processes_peak, 1);
+	res->usage.processes_peak = MAX(usage.processes_peak - 1, 1);
 	res->usage.processes_refused = usage.processes_refused;
 	/* The kernel's counter tells, even when the command lived on. */
 	if (usage.oom_killed && res->limit == LIMIT_OK)

@@ -73,6 +73,20 @@ static int step_wait_for_go(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+/* /proc/1/cmdline and environ show the caller's words, and both lie in one
+ * piece: the arguments, then the environment.  The plan holds copies. */
+static void wipe_arguments(void)
+{
+	char *begin = program_invocation_name, *end = begin + strlen(begin);
+
+	for (char **e = environ; *e; e++)
+		if (*e > begin && *e - begin < 4 << 20)
+			end = MAX(end, *e + strlen(*e));
+		else
+			memset(*e, 0, strlen(*e));
+	memset(begin, 0, (size_t)(end - begin));
+}
+
 /* The kernel kills us with the supervisor; what the caller's memory holds is
  * out of reach from inside. */
 static int step_hide(struct init *in, struct cordon_err *err)
@@ -80,8 +94,7 @@ static int step_hide(struct init *in, struct cordon_err *err)
 	(void)in;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
-	for (char **e = environ; *e; e++)
-		memset(*e, 0, strlen(*e));
+	wipe_arguments();
 	return 0;
 }
 

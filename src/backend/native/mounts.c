@@ -339,11 +339,11 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 		if (mnt < 0)
 			return -1;
 		fd = openat(mnt, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-		if (fd < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		/* An open writer would keep the mount from becoming read-only. */
+		if (fd < 0 || close(fd) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
-		close(fd);
 		in->masks = mnt;
 	}
 	fd = sys_open_tree(in->masks, is_dir ? "dir" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

@@ -29,18 +29,19 @@ static const char *path_of(const struct plan *p)
 static int list_programs(const struct plan *p, const char *const **ret, struct cordon_err *err)
 {
 	struct str rest = str_from(path_of(p)), name = str_from(p->argv[0]);
-	const char **list = NULL;
-	size_t n = 0, cap = 0;
+	const char **list;
+	size_t n = 0, most = 2;
 
 	if (!name.n)
 		return err_set(err, CORDON_E_USAGE, "the command is empty");
+	for (size_t i = 0; i < rest.n; i++)
+		most += rest.s[i] == ':';
+	list = arena_new(p->arena, most, sizeof(*list));
+	if (!list)
+		return err_nomem(err);
 	for (;;) {
 		size_t len = str_find(rest, ':');
-		const char **wider = arena_grow(p->arena, list, n + 1, &cap, sizeof(*list));
 
-		if (!wider)
-			return err_nomem(err);
-		list = wider;
 		if (str_find(name, '/') < name.n) {
 			list[n++] = p->argv[0];
 			break;
@@ -53,7 +54,6 @@ static int list_programs(const struct plan *p, const char *const **ret, struct c
 			break;
 		rest = str_from_pos(rest, len + 1);
 	}
-	list[n] = NULL;
 	*ret = (const char *const *)list;
 	return 0;
 }
