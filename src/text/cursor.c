@@ -16,6 +16,11 @@ bool text_has_bom(struct str text)
 	return str_starts(text, "\xef\xbb\xbf");
 }
 
+static bool is_odd_break(uint32_t ch)
+{
+	return ch == 0x85 || ch == 0x2028 || ch == 0x2029;
+}
+
 static int refuse_char(const struct cursor *c, uint32_t ch, struct cordon_err *err)
 {
 	struct spot at = cursor_spot(c, c->p);
@@ -23,12 +28,20 @@ static int refuse_char(const struct cursor *c, uint32_t ch, struct cordon_err *e
 	if (ch == '\r')
 		return err_at(err, at.line, at.col,
 			      "a carriage return stands alone; end lines with LF or CR LF");
+	if (is_odd_break(ch))
+		return err_at(err, at.line, at.col, "U+%04X is a line break to some readers and "
+			      "none to others; write \\u%04x in double quotes", (unsigned)ch,
+			      (unsigned)ch);
 	return err_at(err, at.line, at.col,
 		      "the control character U+%04X is not allowed; remove it", (unsigned)ch);
 }
 
-static bool is_plain(const struct cursor *c, uint32_t ch)
+static bool is_allowed(const struct cursor *c, uint32_t ch, enum text_rule rule)
 {
+	if (!ch || rule == TEXT_ANY)
+		return ch != 0;
+	if (is_odd_break(ch))
+		return rule != TEXT_LINES;
 	if (ch == '\r')
 		return c->end - c->p > 1 && c->p[1] == '\n';
 	return ch == '\t' || ch == '\n' || (ch >= 0x20 && ch != 0x7f);
@@ -46,7 +59,7 @@ int text_check_chars(struct str text, enum text_rule rule, struct cordon_err *er
 			return err_at(err, c.line, cursor_spot(&c, c.p).col,
 				      "this byte (0x%02X) is not UTF-8; save the file as UTF-8",
 				      (unsigned char)*c.p);
-		if (!ch || (rule == TEXT_PLAIN && !is_plain(&c, ch)))
+		if (!is_allowed(&c, ch, rule))
 			return refuse_char(&c, ch, err);
 		if (n == 1)
 			cursor_step(&c);

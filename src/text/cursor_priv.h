@@ -45,7 +45,8 @@ static inline void cursor_step(struct cursor *c)
 /* How much a reader allows beyond being UTF-8 without NUL. */
 enum text_rule {
 	TEXT_ANY,		/* the reader looks at control characters itself */
-	TEXT_PLAIN,		/* none but tab, LF and CR LF */
+	TEXT_PLAIN,		/* no control characters but tab, LF and CR LF */
+	TEXT_LINES,		/* also none that YAML 1.1 takes for a line break */
 	N_TEXT_RULES
 };
 

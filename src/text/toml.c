@@ -22,7 +22,7 @@ static void skip_blanks(struct toml *t)
 		t->at.p++;
 }
 
-/* Bytes of the line break at the cursor; the text has no CR without LF. */
+/* The text has no CR without LF: that was checked first. */
 static bool at_line_break(const struct toml *t)
 {
 	return cursor_peek(&t->at) == '\n' || cursor_peek(&t->at) == '\r';

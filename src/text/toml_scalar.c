@@ -98,34 +98,47 @@ static size_t more_digits(struct str word, size_t n, struct buf *clean)
 	return run ? n + run : 0;
 }
 
+static size_t maybe_sign(struct str word, size_t n, struct buf *clean)
+{
+	if (n == word.n || (word.s[n] != '+' && word.s[n] != '-'))
+		return n;
+	buf_putc(clean, word.s[n]);
+	return n + 1;
+}
+
+/* Is the word a decimal number?  It goes to `clean` without underscores. */
+static bool scan_number(struct str word, struct buf *clean, bool *ret_float)
+{
+	size_t n = more_digits(word, maybe_sign(word, 0, clean), clean);
+
+	*ret_float = false;
+	if (n && n < word.n && word.s[n] == '.') {
+		*ret_float = true;
+		buf_putc(clean, '.');
+		n = more_digits(word, n + 1, clean);
+	}
+	if (n && n < word.n && (word.s[n] | 0x20) == 'e') {
+		*ret_float = true;
+		buf_putc(clean, 'e');
+		n = more_digits(word, maybe_sign(word, n + 1, clean), clean);
+	}
+	return n && n == word.n;
+}
+
 static int read_number(struct toml *t, struct str word, struct value *ret)
 {
 	struct spot start = { ret->line, ret->col };
 	cleanup_buf struct buf clean = BUF(word.n);
-	bool is_float = false;
-	size_t first = 0, n;
+	const char *digit;
+	bool is_float;
 
-	if (word.s[0] == '+' || word.s[0] == '-')
-		buf_putc(&clean, word.s[first++]);
-	n = more_digits(word, first, &clean);
-	if (n && word.s[first] == '0' && n > first + 1)
-		return toml_fail(t, start, "a number starts with 0; remove the leading zero");
-	if (n && n < word.n && word.s[n] == '.') {
-		is_float = true;
-		buf_putc(&clean, '.');
-		n = more_digits(word, n + 1, &clean);
-	}
-	if (n && n < word.n && (word.s[n] | 0x20) == 'e') {
-		is_float = true;
-		buf_putc(&clean, word.s[n++]);
-		if (n < word.n && (word.s[n] == '+' || word.s[n] == '-'))
-			buf_putc(&clean, word.s[n++]);
-		n = more_digits(word, n, &clean);
-	}
-	if (!n || n != word.n)
+	if (!scan_number(word, &clean, &is_float))
 		return refuse_word(t, word, start);
 	if (!buf_ok(&clean))
 		return err_nomem(t->err);
+	digit = buf_text(&clean) + (is_digit(word.s[0]) ? 0 : 1);
+	if (digit[0] == '0' && is_digit(digit[1]))
+		return toml_fail(t, start, "a number starts with 0; remove the leading zero");
 	return is_float ? read_float(t, buf_text(&clean), ret) : read_integer(t, word, 10, ret);
 }
 

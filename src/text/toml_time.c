@@ -101,25 +101,41 @@ static int write_text(struct toml *t, struct str word, struct value *ret)
 	return 0;
 }
 
-int toml_time(struct toml *t, struct str word, struct value *ret, bool *ret_known)
+static bool starts_as_date(struct str word)
+{
+	return word.n > 4 && is_digit(word.s[0]) && is_digit(word.s[3]) && word.s[4] == '-';
+}
+
+static bool starts_as_clock(struct str word)
+{
+	return word.n > 2 && is_digit(word.s[0]) && is_digit(word.s[1]) && word.s[2] == ':';
+}
+
+static bool is_time(struct str word)
 {
 	struct fields f = { .month = 1, .day = 1 };
-	struct spot start = { ret->line, ret->col };
-	struct str rest = word;
-	bool has_date = word.n > 4 && is_digit(word.s[0]) && is_digit(word.s[3]) &&
-			word.s[4] == '-';
-	bool is_good;
 
-	*ret_known = has_date || (word.n > 2 && is_digit(word.s[0]) && is_digit(word.s[1]) &&
-				  word.s[2] == ':');
+	if (starts_as_clock(word)) {
+		if (!take_clock(&word, &f))
+			return false;
+	} else {
+		if (!take_date(&word, &f))
+			return false;
+		if (word.n && (!take_char(&word, "Tt ") || !take_clock(&word, &f) ||
+			       !take_offset(&word)))
+			return false;
+	}
+	return !word.n && are_in_range(&f);
+}
+
+int toml_time(struct toml *t, struct str word, struct value *ret, bool *ret_known)
+{
+	struct spot start = { ret->line, ret->col };
+
+	*ret_known = starts_as_date(word) || starts_as_clock(word);
 	if (!*ret_known)
 		return 0;
-	is_good = !has_date || take_date(&rest, &f);
-	if (is_good && has_date && rest.n)
-		is_good = take_char(&rest, "Tt ") && take_clock(&rest, &f) && take_offset(&rest);
-	else if (is_good && !has_date)
-		is_good = take_clock(&rest, &f);
-	if (!is_good || rest.n || !are_in_range(&f))
+	if (!is_time(word))
 		return toml_fail(t, start, "'%s' is not a date or time; write it like "
 				 "1979-05-27T07:32:00Z, 1979-05-27 or 07:32:00",
 				 text_show(word).text);

@@ -1,9 +1,10 @@
 /* One tree for every text format.
  *
- * A reader (toml.h, yaml.h, json.h) turns a whole text into a tree of values
- * that know their line and column.  Strings are UTF-8 without NUL and point
- * into the text or the arena; both must outlive the tree.  Tables have no
- * duplicate keys and keep the order of the text.
+ * A reader turns a whole text into a tree of values that know their line and
+ * column.  Strings are UTF-8 without NUL and point into the text or the arena;
+ * both must outlive the tree.  Tables have no duplicate keys and keep the order
+ * of the text.  A TOML table or array that has no bracket of its own (by a
+ * header or a dotted key) stands where its key does.
  */
 #ifndef TEXT_VALUE_H
 #define TEXT_VALUE_H

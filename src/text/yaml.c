@@ -55,8 +55,8 @@ static void step_back(struct yaml_reader *r)
 	r->at.line_start = lf ? lf + 1 : r->text.s;
 }
 
-/* libyaml counts in characters, and takes for line breaks what an editor does
- * not.  Marks hardly ever go back, so a walk from the last one is short. */
+/* libyaml counts in characters.  Marks hardly ever go back, so a walk from the
+ * last one is short. */
 static struct spot spot_of(struct yaml_reader *r, yaml_mark_t mark)
 {
 	while (r->index < mark.index && r->at.p < r->at.end)
@@ -439,7 +439,7 @@ int yaml_parse_front_matter(const struct source *src, struct arena *a, struct va
 		text = str_from_pos(text, 3);
 	if (find_front_matter(text, &yaml, err) < 0)
 		return -1;
-	if (yaml.n && (text_check_chars(yaml, TEXT_PLAIN, err) < 0 ||
+	if (yaml.n && (text_check_chars(yaml, TEXT_LINES, err) < 0 ||
 		       read_yaml(yaml, a, &v, err) < 0))
 		return -1;
 	*ret_root = v;

@@ -144,6 +144,9 @@ static void check_text(const struct text *t, read_fn *read_text)
 
 #define DEEP_60	"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 #define ENDS_60	"]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+#define ONES_10	"1,1,1,1,1,1,1,1,1,1,"
+#define ONES_50	ONES_10 ONES_10 ONES_10 ONES_10 ONES_10
+#define ONES_500 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50 ONES_50
 #define PARTS_60 ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a" \
 		 ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"
 #define KEYS_26	"a=1\nb=1\nc=1\nd=1\ne=1\nf=1\ng=1\nh=1\ni=1\nj=1\nk=1\nl=1\nm=1\nn=1\n" \
@@ -174,7 +177,7 @@ static void test_toml(void)
 		{ "one key many times", "", "a=1\n", "", false, 0 },
 		{ "keys in one inline table", "a={", "@=1,", "z=1}", true, 0 },
 		{ "many tables of many keys", "", "[@]\n" KEYS_36, "", true, 0 },
-		{ "inline tables of one key", "a=[", "{a=1},", "]", true, MAX_TEXT_CONTAINERS - 1 },
+		{ "inline tables of one key", "a=[", "{a=1},", "]", true, MAX_TEXT_CONTAINERS - 2 },
 		{ "headers", "", "[@]\n", "", false, 0 },
 		{ "headers as allowed", "", "[@]\n", "", true, MAX_TEXT_CONTAINERS - 1 },
 		{ "headers of three parts", "", "[@.b.c]\n", "", false, 0 },
@@ -182,7 +185,7 @@ static void test_toml(void)
 		{ "headers into one table", "", "[a.b.c.@]\n", "", true, MAX_TEXT_CONTAINERS - 4 },
 		{ "elements of one array", "", "[[a]]\n", "", false, 0 },
 		{ "elements of one array, as allowed", "", "[[a]]\nb=1\n", "", true,
-		  MAX_TEXT_CONTAINERS - 1 },
+		  MAX_TEXT_CONTAINERS - 2 },
 		{ "arrays of one element", "", "[[@]]\n", "", false, 0 },
 		{ "one long comment", "#", "x", "", true, 0 },
 		{ "many comments", "", "#\n", "", true, 0 },
@@ -284,6 +287,9 @@ static void test_yaml(void)
 		{ "a long tag of escapes", "---\na: !<", "%41", "> 1\n---\n", false, 0 },
 		{ "a long anchor", "---\na: &", "x", " 1\n---\n", false, 0 },
 		{ "directives", "---\n", "%TAG !@! a\n", "---\n", false, 0 },
+		{ "odd directives", "---\na: 1", "\xc2\x85%TAG !@! a", "\n---\n", false, 0 },
+		{ "flow sequences full of scalars", "---\na: [", DEEP_60 ONES_500 ENDS_60 ",",
+		  "]\n---\n", true, 0 },
 		{ "many documents", "---\n", "--- a\n", "---\n", false, 0 },
 		{ "no closing line", "---\n", "a\n", "", false, 0 },
 		{ "no front matter", "", "a\n", "", true, 0 },

@@ -34,6 +34,7 @@ static void test_strings(void)
 		{ "a = \"x\\ty\\\"\\\\\\u00e9\\U0001F600\\b\\f\\r\\n\"",
 		  "{a=<x\ty\"\\\xc3\xa9\xf0\x9f\x98\x80\b\f\r\n>}" },
 		{ "a = 'C:\\n'", "{a=<C:\\n>}" },
+		{ "a = 'x\xe2\x80\xa8y'", "{a=<x\xe2\x80\xa8y>}" },
 		{ "a = \"\"\nb = ''", "{a=<> b=<>}" },
 		{ "a = \"\"\"\none\r\ntwo \\\n\n   three\"\"\"", "{a=<one\ntwo three>}" },
 		{ "a = \"\"\"\"\"x\"\"\"\"\"", "{a=<\"\"x\"\">}" },

@@ -64,6 +64,7 @@ static void test_quoted_scalars_are_strings(void)
 	check_scalar("\"true\"", "<true>");
 	check_scalar("''", "<>");
 	check_scalar("\"\\u00e9\\n\\x41\"", "<\xc3\xa9\nA>");
+	check_scalar("\"x\\u2028y\"", "<x\xe2\x80\xa8y>");
 	check_scalar("|\n  1\n  2", "<1\n2\n>");
 	check_scalar(">-\n  1\n  2", "<1 2>");
 	check_scalar("a\n  b", "<a b>");
@@ -81,8 +82,6 @@ static void test_every_key_and_value_has_its_place(void)
 		  "c@4:1=[<\xc3\xa9>@4:5 1@4:9]@4:4}@2:1" },
 		{ "---\r\na: 1\r\nb:\r\n  c: 2\r\n---\r\n",
 		  "{a@2:1=1@2:4 b@3:1={c@4:3=2@4:6}@4:3}@2:1" },
-		{ "---\na: 'x\xe2\x80\xa8y'\nb: 1\n---\n",
-		  "{a@2:1=<x\xe2\x80\xa8y>@2:4 b@3:1=1@3:4}@2:1" },
 		{ NULL, NULL },
 	};
 
@@ -125,6 +124,8 @@ static void test_what_is_no_tree_of_scalars_is_refused(void)
 		{ "---\na: \xff\n---\n", "2:4: this byte (0xFF) is not UTF-8" },
 		{ "---\na: 1\n\xc2\x80: 1\n---\n", "3:1: this is not YAML: control characters" },
 		{ "---\na: 1\rb: 2\n---\n", "2:5: a carriage return stands alone" },
+		{ "---\na: 1\xc2\x85%TAG ! x\n---\n", "2:5: U+0085 is a line break to some" },
+		{ "---\na: 'x\xe2\x80\xa8y'\n---\n", "2:6: U+2028 is a line break to some" },
 		{ NULL, NULL },
 	};
 

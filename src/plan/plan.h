@@ -1,0 +1,108 @@
+/* A plan: what will be done to one command, in the words of the kernel.
+ *
+ * Compiled from a policy and a machine's table without a single system call;
+ * printed by --dry-run; carried out by a backend.  Everything it points to
+ * lives in its arena.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <linux/filter.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* The protections a plan can have; the names are those of require/may_lack and
+ * of `enforced` in the result. */
+enum protection {
+	PROTECT_USERNS,
+	PROTECT_MOUNT,
+	PROTECT_PID,
+	PROTECT_IPC,
+	PROTECT_UTS,
+	PROTECT_NET,
+	PROTECT_LANDLOCK,
+	PROTECT_SECCOMP,
+	PROTECT_CGROUP,
+	N_PROTECTIONS
+};
+const char *protection_name(enum protection p);
+
+/* One step of building the file system that the command sees.  The new root is
+ * an empty tmpfs; targets are made in it as needed, in the order of the list. */
+enum plan_mount_kind {
+	MOUNT_RO,		/* source, read-only, with all below it */
+	MOUNT_RW,		/* source, writable */
+	MOUNT_DEV,		/* a device node of the host */
+	MOUNT_MASK,		/* whatever is there becomes unreadable */
+	MOUNT_TMPFS,		/* size bytes, writable */
+	MOUNT_PROC,
+	MOUNT_DEVPTS,
+	MOUNT_LINK,		/* a symbolic link to source */
+	MOUNT_DIR,		/* an empty directory */
+	MOUNT_FILE,		/* a read-only file that holds source as its text */
+	N_PLAN_MOUNT_KINDS
+};
+
+struct plan_mount {
+	enum plan_mount_kind kind;
+	bool optional;		/* what is not there is left out */
+	bool exec;		/* tmpfs: programs may be executed from it */
+	const char *source;	/* path on the host, link target, or text */
+	const char *target;	/* absolute */
+	int64_t size;		/* tmpfs */
+};
+
+/* Access to a place by Landlock; the bits are those of linux/landlock.h. */
+struct plan_access {
+	const char *path;	/* inside */
+	uint64_t rights;
+	bool optional;
+};
+
+/* INT64_MAX: none. */
+struct plan_limits {
+	int64_t memory;			/* bytes of the tree */
+	int64_t cpu_ms;			/* CPU time of the tree */
+	int64_t cpus;
+	int64_t processes;		/* tasks of the tree */
+	int64_t file_size;
+	int64_t wall_ms;
+	int64_t output;
+	int64_t disk;
+	int64_t open_files;
+	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
+};
+
+struct plan {
+	struct arena *arena;
+	const char *backend, *profile;	/* their names, for the result */
+	unsigned enforced, lacking;	/* bits of enum protection */
+
+	unsigned long clone_flags;	/* CLONE_NEW… */
+	uid_t uid;			/* of the caller, and inside */
+	gid_t gid;
+	const char *hostname;
+
+	struct plan_mount *mounts;
+	size_t n_mounts, cap_mounts;
+	struct plan_access *accesses;
+	size_t n_accesses, cap_accesses;
+	int landlock;			/* ABI to use; 0: none */
+	struct sock_filter *filter;	/* seccomp; NULL: none */
+	size_t n_filter;
+
+	const char *cwd;		/* inside */
+	const char *const *argv;	/* ends with NULL; argv[0] as it was given */
+	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
+	const char *const *envp;	/* ends with NULL */
+	struct plan_limits limits;
+};
+
+/* One line a step, with the kernel feature behind it. */
+void plan_print(const struct plan *p, struct buf *out);
+
+#endif
