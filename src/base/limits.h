@@ -24,7 +24,7 @@
 #define MAX_URL_BYTES		8192
 #define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
 #define MAX_COMMAND_DEPTH	32		/* shells inside shells */
-#define MAX_COMMAND_WORK	(24u << 20)	/* bytes read and written to judge one text */
+#define MAX_COMMAND_WORK	(128u << 20)	/* bytes read and written to judge one text */
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */

@@ -35,6 +35,7 @@ const char *protection_name(enum protection p);
  * an empty tmpfs; targets are made in it as needed, in the order of the list. */
 enum plan_mount_kind {
 	MOUNT_RO,		/* source, read-only, with all below it */
+	MOUNT_SYSTEM,		/* the same; a link of the host stays a link */
 	MOUNT_RW,		/* source, writable */
 	MOUNT_DEV,		/* a device node of the host */
 	MOUNT_MASK,		/* whatever is there becomes unreadable */
@@ -43,7 +44,6 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
-	MOUNT_FILE,		/* a read-only file that holds source as its text */
 	N_PLAN_MOUNT_KINDS
 };
 
@@ -51,6 +51,7 @@ struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
+	bool keep;		/* only where it lies inside something already mounted */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
@@ -92,6 +93,10 @@ struct plan {
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
 	int landlock;			/* ABI to use; 0: none */
+	/* Names that may not be made, renamed to or linked to: absolute paths
+	 * inside, or two stars, a slash and a name for any depth. */
+	const char **guarded;
+	size_t n_guarded, cap_guarded;
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 

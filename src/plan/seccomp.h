@@ -18,6 +18,7 @@ struct seccomp_options {
 	bool namespaces;	/* new user namespaces inside */
 	bool memfd;		/* memfd_create works (a memory cgroup counts it) */
 	bool buffers;		/* SO_SNDBUF and SO_RCVBUF can be raised (as above) */
+	bool guard;		/* calls that make names are handed to the guard */
 };
 
 int seccomp_compile(const struct seccomp_options *o, struct arena *a, struct sock_filter **ret,

@@ -274,15 +274,19 @@ static int finish_section(struct reader *r, struct section *s, const struct sect
 static int finish_base(struct reader *r)
 {
 	struct section *s = &r->policy->base;
+	struct cordon_err err;
 
-	if (finish_section(r, s, NULL) < 0)
-		return -1;
+	/* Before files.read is canonical: there a wide root would swallow one
+	 * inside a writable root, which stands for a protected path. */
+	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) < 0 ||
+	    field_value_canonical(F_FILES_DENY, fv(s, F_FILES_DENY), r->policy->arena, &err) < 0)
+		return diag_error(r->diags, s->f[F_FILES_WRITE].at, "%s", err.msg);
 	check_denied_roots(r, s, F_FILES_WRITE);
 	check_denied_roots(r, s, F_FILES_READ);
 	check_protections(r, s);
 	if (settle_roots(r, s) < 0)
 		return -1;
-	return canonical_lists(r, s, NULL);
+	return finish_section(r, s, NULL);
 }
 
 /* [M2] */

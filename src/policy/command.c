@@ -59,7 +59,8 @@ struct str command_base_name(struct str word)
 		if (word.s[i] == '/')
 			from = i + 1;
 		/* Any text may hold a slash: the name starts somewhere inside it. */
-		if (word.s[i] == '\0' && i + 1 < word.n && word.s[++i] == HOLE_ANY)
+		if (word.s[i] == '\0' && i + 1 < word.n &&
+		    (word.s[++i] == HOLE_ANY || word.s[i] == HOLE_MANY))
 			from = i - 1;
 	}
 	return str_from_pos(word, from);
@@ -162,17 +163,17 @@ enum command_match command_name_check(const struct command_rule *r, struct str w
 	struct str name = command_base_name(word), sure;
 	char out[2 * MAX_COMMAND_WORD + 8];
 
-	if (expand_is_literal(name))
-		return expand_may_be(name, want, false) || is_variant(name, want) ?
+	if (hole_free(name))
+		return hole_may_be(name, want, false) || is_variant(name, want) ?
 		       COMMAND_MATCHES : COMMAND_DIFFERS;
 	if (is_only_env(name))
 		return COMMAND_DIFFERS;
-	if (!expand_has_hole(name, HOLE_ANY)) {
+	if (!hole_find(name, HOLE_ANY) && !hole_find(name, HOLE_MANY)) {
 		sure = without_env(name, out, sizeof(out));
-		if (expand_may_be(sure, want, false))
+		if (hole_may_be(sure, want, false))
 			return COMMAND_MATCHES;
 	}
-	return expand_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
+	return hole_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
 }
 
 /* Options */
@@ -207,9 +208,11 @@ static bool is_option(struct str word)
 	return word.n > 1 && word.s[0] == '-' && !str_is(word, "--");
 }
 
-static bool may_be_option(struct str word)
+/* Of what a value may be, options count only where several words may come
+ * from: `rm -f "$tmp"` is no `rm -rf /`, `rm $(cat list)` may be. */
+static bool may_be_options(struct str word)
 {
-	return word.n > 1 && word.s[0] == '\0' && word.s[1] == HOLE_ANY;
+	return word.n == 2 && word.s[0] == '\0' && word.s[1] == HOLE_MANY;
 }
 
 static void collect_options(struct str program, const struct str *argv, size_t n,
@@ -219,10 +222,10 @@ static void collect_options(struct str program, const struct str *argv, size_t n
 	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++) {
 		struct str word = argv[i];
 
-		ret->any |= may_be_option(word);
+		ret->any |= may_be_options(word);
 		if (!is_option(word))
 			continue;
-		ret->any |= expand_has_hole(word, HOLE_ANY);
+		ret->any |= hole_find(word, HOLE_ANY) || hole_find(word, HOLE_MANY);
 		if (word.s[1] == '-') {
 			char letter = long_letter(program, str_from_pos(word, 2));
 
@@ -241,7 +244,7 @@ static void collect_options(struct str program, const struct str *argv, size_t n
 static bool has_option_word(struct str want, const struct str *argv, size_t n)
 {
 	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++)
-		if (is_option(argv[i]) && expand_may_be(argv[i], want, true))
+		if (is_option(argv[i]) && hole_may_be(argv[i], want, true))
 			return true;
 	return false;
 }
@@ -271,7 +274,7 @@ static struct str plain_path(struct str path, char out[PATH_MAX])
 {
 	size_t n = 0;
 
-	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !expand_is_literal(path))
+	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !hole_free(path))
 		return path;
 	for (size_t i = 0; i < path.n;) {
 		size_t part = str_find(str_from_pos(path, i), '/');
@@ -301,8 +304,8 @@ static bool operand_matches(struct str want, struct str word)
 	/* What only the environment decides is not the text's doing. */
 	if (is_only_env(word))
 		return false;
-	return expand_may_be(word, want, true) ||
-	       (want.s[0] == '/' && expand_may_be(plain_path(word, out), want, true));
+	return hole_may_be(word, want, true) ||
+	       (want.s[0] == '/' && hole_may_be(plain_path(word, out), want, true));
 }
 
 /* The operand after position *i, or n. */
@@ -346,7 +349,7 @@ bool command_arguments_match(const struct command_rule *r, const struct str *arg
 		if (at >= n || !operand_matches(want, argv[at]))
 			return false;
 		/* What may be any words may be the next one, too. */
-		if (!may_be_option(argv[at]))
+		if (!may_be_options(argv[at]))
 			at++;
 	}
 	return true;

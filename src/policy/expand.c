@@ -3,16 +3,19 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "policy/fields.h"
 #include "policy/output.h"
 
 #define MAX_EXPAND_DEPTH	24	/* variables that refer to variables */
-#define FIELD_COST		48	/* of one field, in bytes of work */
+#define MAX_CALLS		(4 * MAX_WAYS)
+#define MAX_CLASS		64u	/* bytes of a [class]; a longer one is plain text */
 
 /* One assignment of a variable. */
 struct value {
 	const struct shell_word *word;	/* NULL: `text` is the value */
 	struct str text;
 	bool is_loop, is_array, appends;
+	struct str scope;		/* the function that assigns it */
 };
 
 struct variable {
@@ -42,6 +45,8 @@ static void draft_release(struct draft *d)
 
 static void expand_parts(struct expander *e, const struct shell_word *word, bool splits,
 			 struct draft *d);
+static struct variable *find_variable(struct expander *e, struct str name);
+static struct ways variable_ways(struct expander *e, struct str name, bool all);
 
 bool expand_work(struct expander *e, size_t n)
 {
@@ -53,19 +58,11 @@ bool expand_work(struct expander *e, size_t n)
 
 void *expand_new(struct expander *e, size_t n, size_t size)
 {
-	void *p = expand_work(e, n * size / 4) ? arena_new(e->a, n, size) : NULL;
+	void *p = expand_work(e, n * size) ? arena_new(e->a, n, size) : NULL;
 
 	if (!p && !e->exhausted)
 		e->no_memory = true;
 	return p;
-}
-
-bool expand_has_hole(struct str word, enum hole hole)
-{
-	for (size_t i = 0; i + 1 < word.n; i++)
-		if (word.s[i] == '\0' && word.s[++i] == (char)hole)
-			return true;
-	return false;
 }
 
 static struct ways one_way(struct expander *e, const char *text, size_t n)
@@ -85,116 +82,6 @@ static struct ways hole_way(struct expander *e, enum hole hole)
 	char text[2] = { '\0', (char)hole };
 
 	return one_way(e, text, 2);
-}
-
-/* Patterns against names */
-
-/* Where in `want` a match may stand after one more piece of the word. */
-struct states {
-	bool on[MAX_COMMAND_WORD + 1];
-	size_t n;		/* want.n + 1 */
-};
-
-/* A `*` in `want` may stand for nothing. */
-static void pass_stars(struct states *s, struct str want)
-{
-	for (size_t i = 0; i < want.n; i++)
-		if (s->on[i] && want.s[i] == '*')
-			s->on[i + 1] = true;
-}
-
-static void step_byte(struct states *s, struct str want, char c)
-{
-	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
-		bool before = i && s->on[i - 1] && want.s[i - 1] == c;
-
-		s->on[i] = here || before;
-	}
-	pass_stars(s, want);
-}
-
-/* Any bytes, `/` only if it may be; at least `least` of them (0 or 1). */
-static void step_any(struct states *s, struct str want, bool slashes)
-{
-	for (size_t i = 0; i < want.n; i++)
-		if (s->on[i] && (slashes || want.s[i] != '/'))
-			s->on[i + 1] = true;
-	pass_stars(s, want);
-}
-
-static void step_one(struct states *s, struct str want)
-{
-	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
-
-		s->on[i] = here || (i && s->on[i - 1] && want.s[i - 1] != '/');
-	}
-	pass_stars(s, want);
-}
-
-/* `~`, `~name`: as written, or an absolute path. */
-static void step_tilde(struct states *s, struct str want)
-{
-	struct states home = *s;
-
-	step_byte(&home, want, '/');
-	step_any(&home, want, true);
-	step_byte(s, want, '~');
-	for (size_t i = 0; i < s->n; i++)
-		s->on[i] |= home.on[i];
-}
-
-static void step_hole(struct states *s, struct str want, char hole)
-{
-	switch ((enum hole)hole) {
-	case HOLE_ANY:
-		step_any(s, want, true);
-		break;
-	case HOLE_ONE:
-		step_one(s, want);
-		break;
-	case HOLE_TILDE:
-		step_tilde(s, want);
-		break;
-	case HOLE_ENV:
-	case HOLE_ENV_BARE:
-	case HOLE_STAR:
-	case HOLE_BREAK:
-	case HOLE_BRACE:
-	case HOLE_COMMA:
-	case HOLE_UNBRACE:
-		step_any(s, want, false);
-		break;
-	}
-}
-
-bool expand_may_be(struct str word, struct str want, bool as_prefix)
-{
-	struct states s = { .n = want.n + 1 };
-
-	if (want.n > MAX_COMMAND_WORD)
-		return false;
-	if (expand_is_literal(word) && !memchr(want.s, '*', want.n))
-		return as_prefix ? word.n >= want.n && memcmp(word.s, want.s, want.n) == 0 :
-				   str_eq(word, want);
-	s.on[0] = true;
-	pass_stars(&s, want);
-	for (size_t i = 0; i < word.n; i++) {
-		bool alive = false;
-
-		if (as_prefix && s.on[want.n])
-			return true;
-		if (word.s[i] == '\0' && i + 1 < word.n)
-			step_hole(&s, want, word.s[++i]);
-		else
-			step_byte(&s, want, word.s[i]);
-		for (size_t k = 0; k < s.n && !alive; k++)
-			alive = s.on[k];
-		if (!alive)
-			return false;
-	}
-	return s.on[want.n];
 }
 
 /* Drafts */
@@ -278,13 +165,26 @@ static void ways_add(struct expander *e, struct ways *ways, struct str text)
 	ways->items[ways->n++] = text;
 }
 
+/* At '[': where the class of file-name matching that it opens ends; 0: none. */
+static size_t class_end(struct str text, size_t i)
+{
+	struct str inside;
+	size_t n;
+
+	if (i + 2 >= text.n)
+		return 0;
+	inside = str_first(str_from_pos(text, i + 2), MIN(text.n - i - 2, MAX_CLASS));
+	n = str_find(inside, ']');
+	return n < inside.n ? i + 2 + n : 0;
+}
+
 /* Text as written or as the value of a variable, unquoted: its white space
  * separates fields and its stars match file names. */
-static void put_bare(struct buf *out, struct str text, bool is_source)
+static void put_bare(struct buf *out, struct str text, bool is_source, struct str ifs)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.s[i];
-		size_t close = 0;
+		size_t close = c == '[' ? class_end(text, i) : 0;
 
 		if (c == '\0' && i + 1 < text.n) {
 			c = text.s[++i];
@@ -292,16 +192,11 @@ static void put_bare(struct buf *out, struct str text, bool is_source)
 			buf_putc(out, c == HOLE_ENV ? (char)HOLE_ENV_BARE : c);
 			continue;
 		}
-		if (c == '[' && i + 2 < text.n)
-			close = str_find(str_from_pos(text, i + 2), ']') + i + 2;
-		if (close && close < text.n && close - i < 64) {
+		if (close) {
 			i = close;
 			c = '?';
-		} else if (c == '[') {
-			buf_putc(out, c);
-			continue;
 		}
-		if (!is_source && (c == '\t' || c == '\n'))
+		if (!is_source && (c == '\t' || c == '\n' || str_find(ifs, c) < ifs.n))
 			c = ' ';
 		if (strchr(is_source ? "*?{,}" : "*? ", c))
 			buf_putc(out, '\0');
@@ -309,15 +204,33 @@ static void put_bare(struct buf *out, struct str text, bool is_source)
 	}
 }
 
-static struct ways bare_ways(struct expander *e, struct ways from)
+/* The separators that the text itself sets, all together. */
+static struct str own_separators(struct expander *e)
+{
+	struct variable *v = find_variable(e, STR("IFS"));
+	struct ways ways;
+
+	if (!v || v->busy)
+		return STR("");
+	ways = variable_ways(e, STR("IFS"), false);
+	for (size_t i = 0; i < ways.n; i++)
+		if (ways.items[i].n)
+			return ways.items[i];
+	return STR("");
+}
+
+static struct ways bare_ways(struct expander *e, struct ways from, bool is_output)
 {
 	struct ways ways = { expand_new(e, from.n, sizeof(struct str)), 0 };
+	struct str ifs = own_separators(e);
 
 	for (size_t i = 0; ways.items && i < from.n; i++) {
 		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
 		struct ways one;
 
-		put_bare(&out, from.items[i], false);
+		put_bare(&out, from.items[i], false, ifs);
+		if (is_output && out.n == 2 && out.data[1] == HOLE_ANY)
+			out.data[1] = HOLE_MANY;
 		one = one_way(e, buf_text(&out), out.n);
 		if (!one.n)
 			break;
@@ -357,7 +270,8 @@ static bool same_value(const struct value *a, const struct value *b)
 {
 	return str_eq(a->word ? a->word->source : a->text, b->word ? b->word->source : b->text) &&
 	       !a->word == !b->word && a->is_loop == b->is_loop &&
-	       a->is_array == b->is_array && a->appends == b->appends;
+	       a->is_array == b->is_array && a->appends == b->appends &&
+	       str_eq(a->scope, b->scope);
 }
 
 static void learn(struct expander *e, struct str name, const struct value *value)
@@ -391,10 +305,10 @@ void expand_learn_value(struct expander *e, struct str name, const struct str *v
 	learn(e, name, value ? &v : NULL);
 }
 
-static void learn_assign(struct expander *e, const struct shell_assign *a)
+static void learn_assign(struct expander *e, const struct shell_assign *a, struct str scope)
 {
 	struct value v = { .is_loop = a->is_loop, .is_array = a->is_array,
-			   .appends = a->appends };
+			   .appends = a->appends, .scope = scope };
 
 	if (!a->n_values && !a->is_array && !a->is_loop)
 		learn(e, a->name, &v);
@@ -405,7 +319,8 @@ static void learn_assign(struct expander *e, const struct shell_assign *a)
 }
 
 /* ${name:=word}, in any word. */
-static void learn_defaults(struct expander *e, const struct shell_word *word)
+static void learn_defaults(struct expander *e, const struct shell_word *word,
+			   struct str scope)
 {
 	for (size_t i = 0; i < word->n_parts; i++) {
 		const struct shell_part *part = &word->parts[i];
@@ -413,11 +328,11 @@ static void learn_defaults(struct expander *e, const struct shell_word *word)
 		if (part->kind != SHELL_VARIABLE || !part->op.n)
 			continue;
 		if (str_ends(part->op, "=") && part->arg->n_parts) {
-			struct value v = { .word = part->arg };
+			struct value v = { .word = part->arg, .scope = scope };
 
 			learn(e, part->text, &v);
 		}
-		learn_defaults(e, part->arg);
+		learn_defaults(e, part->arg, scope);
 	}
 }
 
@@ -425,36 +340,45 @@ void expand_learn(struct expander *e, const struct shell_script *script)
 {
 	for (size_t i = 0; i < script->n_commands && !e->no_memory; i++) {
 		const struct shell_command *cmd = &script->commands[i];
+		struct str scope = cmd->function.n ? cmd->function : e->scope;
 
 		for (size_t k = 0; k < cmd->n_assigns; k++)
-			learn_assign(e, &cmd->assigns[k]);
+			learn_assign(e, &cmd->assigns[k], scope);
 		for (size_t k = 0; k < cmd->n_words; k++)
-			learn_defaults(e, &cmd->words[k]);
+			learn_defaults(e, &cmd->words[k], scope);
 	}
 }
 
-void expand_learn_call(struct expander *e, struct argv args)
+static bool same_call(const struct call *c, struct str function, struct argv args)
 {
-	struct argv *calls;
+	bool same = c->args.n == args.n && str_eq(c->function, function);
 
-	for (size_t i = 0; i < e->n_calls; i++) {
-		bool same = e->calls[i].n == args.n;
+	for (size_t k = 0; same && k < args.n; k++)
+		same = str_eq(c->args.words[k], args.words[k]);
+	return same;
+}
 
-		for (size_t k = 0; same && k < args.n; k++)
-			same = str_eq(e->calls[i].words[k], args.words[k]);
-		if (same)
+void expand_learn_call(struct expander *e, struct str function, struct argv args)
+{
+	struct call *calls;
+
+	for (size_t i = 0; i < e->n_calls; i++)
+		if (!expand_work(e, 16) || same_call(&e->calls[i], function, args))
 			return;
-	}
-	if (!args.n || e->n_calls > 4 * MAX_WAYS)
+	if (!args.n || e->calls_anything)
 		return;
+	e->learned = true;
+	if (e->n_calls >= MAX_CALLS) {
+		e->calls_anything = true;
+		return;
+	}
 	calls = arena_grow(e->a, e->calls, e->n_calls, &e->cap_calls, sizeof(*calls));
 	if (!calls) {
 		e->no_memory = true;
 		return;
 	}
 	e->calls = calls;
-	calls[e->n_calls++] = args;
-	e->learned = true;
+	calls[e->n_calls++] = (struct call){ function, args };
 }
 
 static void join_into(struct buf *out, struct argv args, size_t from)
@@ -466,30 +390,40 @@ static void join_into(struct buf *out, struct argv args, size_t from)
 	}
 }
 
-/* $1 may be any argument of any call, $@ any call's arguments. */
+/* One call's contribution: $1 may be any argument, $@ is all of them. */
+static void add_call_ways(struct expander *e, struct argv args, bool all, struct ways *ways)
+{
+	for (size_t k = 0; k < args.n && ways->n < MAX_WAYS; k++) {
+		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
+		struct ways one;
+
+		if (all && k && !e->shifts)
+			break;
+		if (all)
+			join_into(&out, args, k);
+		else
+			buf_str(&out, args.words[k]);
+		one = one_way(e, buf_text(&out), out.n);
+		if (one.n)
+			ways_add(e, ways, one.items[0]);
+	}
+}
+
 static struct ways positional_ways(struct expander *e, struct str name)
 {
 	bool all = str_is(name, "@") || str_is(name, "*");
 	struct ways ways = { 0 };
 
+	if (e->calls_anything)
+		return hole_way(e, HOLE_ANY);
 	/* Of a text, $0 is the shell that runs it. */
 	if (str_is(name, "0"))
 		ways_add(e, &ways, STR("sh"));
 	for (size_t i = 0; i < e->n_calls; i++) {
-		for (size_t k = 0; k < e->calls[i].n && ways.n < MAX_WAYS; k++) {
-			cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-			struct ways one;
+		const struct call *c = &e->calls[i];
 
-			if (all && k && !e->shifts)
-				break;
-			if (all)
-				join_into(&out, e->calls[i], k);
-			else
-				buf_str(&out, e->calls[i].words[k]);
-			one = one_way(e, buf_text(&out), out.n);
-			if (one.n)
-				ways_add(e, &ways, one.items[0]);
-		}
+		if (!c->function.n || str_eq(c->function, e->scope))
+			add_call_ways(e, c->args, all, &ways);
 	}
 	return ways.n < MAX_WAYS ? ways : hole_way(e, HOLE_ANY);
 }
@@ -577,14 +511,17 @@ static struct ways value_ways(struct expander *e, size_t index, bool all)
 		return array_ways(e, &v, all);
 	if (is_array || appends)
 		return hole_way(e, HOLE_ANY);
-	for (size_t i = 0; i < v.n_values && expand_work(e, 1); i++)
+	for (size_t i = 0; i < v.n_values && expand_work(e, 1); i++) {
+		e->scope = v.values[i].scope;
 		add_value_ways(e, &v.values[i], &ways);
+	}
 	return ways;
 }
 
 static struct ways variable_ways(struct expander *e, struct str name, bool all)
 {
 	struct variable *v = find_variable(e, name);
+	struct str scope = e->scope;
 	struct ways ways;
 	size_t index;
 
@@ -598,6 +535,7 @@ static struct ways variable_ways(struct expander *e, struct str name, bool all)
 	v->busy = true;
 	e->depth++;
 	ways = value_ways(e, index, all);
+	e->scope = scope;
 	e->depth--;
 	v = &e->variables[index];
 	v->busy = false;
@@ -663,7 +601,7 @@ static void expand_variable(struct expander *e, const struct shell_part *part, b
 		return;
 	}
 	ways = part->op.n ? operator_ways(e, part) : plain_ways(e, part);
-	draft_fork(e, d, bare ? bare_ways(e, ways) : ways);
+	draft_fork(e, d, bare ? bare_ways(e, ways, false) : ways);
 }
 
 static void expand_source(struct expander *e, const struct shell_part *part, bool splits,
@@ -686,7 +624,7 @@ static void expand_source(struct expander *e, const struct shell_part *part, boo
 		draft_add(e, d, text.s, text.n);
 		return;
 	}
-	put_bare(&out, text, true);
+	put_bare(&out, text, true, STR(""));
 	draft_add(e, d, buf_text(&out), out.n);
 }
 
@@ -706,7 +644,8 @@ static void expand_parts(struct expander *e, const struct shell_word *word, bool
 			break;
 		case SHELL_OUTPUT:
 			ways = output_of_part(e, part);
-			draft_fork(e, d, splits && !part->quoted ? bare_ways(e, ways) : ways);
+			draft_fork(e, d, splits && !part->quoted ? bare_ways(e, ways, true) :
+				   ways);
 			break;
 		case SHELL_ARITHMETIC:
 			draft_hole(e, d, HOLE_ENV);
@@ -726,132 +665,6 @@ struct ways expand_text(struct expander *e, const struct shell_word *word)
 	draft_init(&d);
 	expand_parts(e, word, false, &d);
 	return draft_ways(e, &d);
-}
-
-/* Fields */
-
-/* Where the brace group that opens at `open` ends, and whether it is one:
- * {a,b} is, {a} and {} are not.  {a..b} is any. */
-static size_t brace_end(struct str text, size_t open, bool *ret_is_group, bool *ret_is_range)
-{
-	size_t depth = 0;
-
-	*ret_is_group = *ret_is_range = false;
-	for (size_t i = open; i + 1 < text.n; i++) {
-		if (depth == 1 && text.s[i] == '.' && text.s[i + 1] == '.')
-			*ret_is_range = true;
-		if (text.s[i] != '\0')
-			continue;
-		i++;
-		depth += text.s[i] == HOLE_BRACE;
-		*ret_is_group |= depth == 1 && text.s[i] == HOLE_COMMA;
-		if (text.s[i] == HOLE_UNBRACE && --depth == 0)
-			return i + 1;
-	}
-	*ret_is_group = *ret_is_range = false;
-	return open + 2;
-}
-
-struct fields {
-	struct str items[MAX_WAYS];
-	size_t n;
-	bool too_many;
-};
-
-/* Take the marks of braces away: they stand for themselves. */
-static void add_field(struct expander *e, struct fields *f, struct str text)
-{
-	char *copy = expand_new(e, text.n + FIELD_COST, 1);
-	size_t n = 0;
-
-	if (!copy)
-		return;
-	if (f->n == MAX_WAYS) {
-		f->too_many = true;
-		return;
-	}
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.s[i] == '\0' && i + 1 < text.n && strchr("{,}", text.s[i + 1]))
-			i++;
-		else if (text.s[i] == '\0' && i + 1 < text.n)
-			copy[n++] = text.s[i++];
-		copy[n++] = text.s[i];
-	}
-	f->items[f->n++] = (struct str){ copy, n };
-}
-
-/* The first group of `text` from `from` on is spread out, the rest by recursion. */
-static void spread_braces(struct expander *e, struct fields *f, struct str text, size_t from,
-			  unsigned depth)
-{
-	bool is_group = false, is_range = false;
-	size_t end = 0, start, level = 0;
-
-	if (depth > 16 || f->too_many) {
-		f->too_many = true;
-		return;
-	}
-	for (; from + 1 < text.n; from++) {
-		if (text.s[from] != '\0')
-			continue;
-		if (text.s[from + 1] == HOLE_BRACE) {
-			end = brace_end(text, from, &is_group, &is_range);
-			if (is_group || is_range)
-				break;
-		}
-		from++;
-	}
-	if (!is_group && !is_range) {
-		add_field(e, f, text);
-		return;
-	}
-	start = from + 2;
-	for (size_t i = from; i + 1 < end; i++) {
-		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-
-		if (text.s[i] != '\0')
-			continue;
-		i++;
-		level += text.s[i] == HOLE_BRACE;
-		level -= text.s[i] == HOLE_UNBRACE;
-		if (!(text.s[i] == HOLE_COMMA && level == 1) && i + 1 != end)
-			continue;
-		if (!expand_work(e, text.n + FIELD_COST))
-			return;
-		buf_add(&out, text.s, from);
-		if (is_group)
-			buf_add(&out, text.s + start, i - 1 - start);
-		else
-			buf_add(&out, "\0S", 2);
-		buf_add(&out, text.s + end, text.n - end);
-		spread_braces(e, f, (struct str){ buf_text(&out), out.n }, from, depth + 1);
-		start = i + 1;
-	}
-}
-
-/* One way of a word, as fields. */
-static void split_fields(struct expander *e, struct str text, struct fields *f)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i <= text.n; i++) {
-		bool at_break = i + 1 < text.n && text.s[i] == '\0' &&
-				text.s[i + 1] == HOLE_BREAK;
-
-		if (i < text.n && !at_break) {
-			i += text.s[i] == '\0';
-			continue;
-		}
-		if (i > from)
-			spread_braces(e, f, (struct str){ text.s + from, i - from }, 0, 0);
-		from = i + 2;
-		i++;
-	}
-	if (f->too_many) {
-		f->n = 0;
-		f->too_many = false;
-		add_field(e, f, (struct str){ "\0S", 2 });
-	}
 }
 
 static bool is_never_empty(const struct shell_word *word)
@@ -919,10 +732,10 @@ size_t expand_command(struct expander *e, const struct shell_command *cmd, struc
 		for (size_t i = 0; i < cmd->n_words && expand_work(e, FIELD_COST); i++) {
 			struct fields f = { .n = 0 };
 
-			split_fields(e, ways[i].items[rest % ways[i].n], &f);
+			fields_split(e, ways[i].items[rest % ways[i].n], &f);
 			rest /= ways[i].n;
 			if (!f.n && is_never_empty(&cmd->words[i]))
-				add_field(e, &f, STR(""));
+				fields_add(e, &f, STR(""));
 			for (size_t k = 0; k < f.n; k++)
 				push_field(e, &lines[l], &cap, f.items[k], cmd->words[i].source);
 		}

@@ -2,10 +2,8 @@
  *
  * Nothing is run: variables that the text itself assigns are followed,
  * whatever the order in which it does so; the output of `echo`, `printf` and
- * a few others is worked out; everything else is a hole in the result.
- *
- * The result is a pattern: text in which a NUL byte (no shell text holds one)
- * and the byte after it stand for a hole.
+ * a few others is worked out; everything else is a hole in the
+ * result (hole.h).
  */
 #ifndef POLICY_EXPAND_H
 #define POLICY_EXPAND_H
@@ -13,22 +11,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "policy/hole.h"
 #include "policy/shell.h"
-
-enum hole {
-	HOLE_ANY = 'S',		/* any text at all, also several words */
-	HOLE_ENV = 'V',		/* a value that the text does not choose: a variable that it
-				 * never assigns.  No slash; perhaps nothing */
-	HOLE_ENV_BARE = 'v',	/* the same without quotes: the word may vanish */
-	HOLE_STAR = '*',	/* matched against file names: any number of bytes, */
-	HOLE_ONE = '?',		/* or one; no slash */
-	HOLE_TILDE = '~',	/* a home directory */
-	/* Only inside expand.c; fields do not hold them. */
-	HOLE_BREAK = ' ',
-	HOLE_BRACE = '{',
-	HOLE_COMMA = ',',
-	HOLE_UNBRACE = '}',
-};
 
 /* Several things that one word may become; more than this and it is any. */
 #define MAX_WAYS	64
@@ -45,6 +29,12 @@ struct argv {
 	size_t n;
 };
 
+/* One set of positional parameters, of a function's call or (n == 0) any. */
+struct call {
+	struct str function;
+	struct argv args;
+};
+
 struct variable;
 
 struct expander {
@@ -52,8 +42,10 @@ struct expander {
 	struct map names;		/* into `variables` */
 	struct variable *variables;
 	size_t n_variables, cap_variables;
-	struct argv *calls;		/* what became positional parameters */
+	struct call *calls;		/* what became positional parameters */
 	size_t n_calls, cap_calls;
+	bool calls_anything;		/* too many of them */
+	struct str scope;		/* the function whose $1 is meant */
 	bool shifts;			/* the text uses `shift` */
 	bool learned;			/* something new since this was last cleared */
 	unsigned round;			/* older remembered results do not count */
@@ -73,20 +65,11 @@ void expand_learn(struct expander *e, const struct shell_script *script);
 /* Learn that `name` may be `value`; without one, that it may be anything. */
 void expand_learn_value(struct expander *e, struct str name, const struct str *value);
 /* Learn a set of positional parameters. */
-void expand_learn_call(struct expander *e, struct argv args);
+void expand_learn_call(struct expander *e, struct str function, struct argv args);
 
 /* The text of a word as in an assignment: one field. */
 struct ways expand_text(struct expander *e, const struct shell_word *word);
 /* The command lines that a simple command may become. */
 size_t expand_command(struct expander *e, const struct shell_command *cmd, struct argv **ret);
-
-/* Could `word` become something that is (or starts with) `want`, in which `*`
- * stands for any bytes? */
-bool expand_may_be(struct str word, struct str want, bool as_prefix);
-bool expand_has_hole(struct str word, enum hole hole);
-static inline bool expand_is_literal(struct str word)
-{
-	return !word.n || !memchr(word.s, '\0', word.n);
-}
 
 #endif

@@ -90,21 +90,20 @@ static void output_echo(struct expander *e, struct argv line, struct ways *ways)
 static size_t put_conversion(struct buf *out, struct str rest, struct str arg, bool *ret_used)
 {
 	size_t n = 0;
+	char letter;
 
-	*ret_used = true;
 	while (n < rest.n && rest.s[n] && strchr("-+ #0123456789.", rest.s[n]))
 		n++;
-	if (n < rest.n && rest.s[n] == 'b')
+	letter = n < rest.n ? rest.s[n] : '\0';
+	*ret_used = letter && letter != '%';
+	if (letter == 'b')
 		put_unescaped(out, arg);
-	else if (n == 0 && rest.n && rest.s[0] == 's')
+	else if ((letter == 's' && n == 0) || (letter == 'd' && hole_free(arg)))
 		buf_str(out, arg);
-	else if (n < rest.n && rest.s[n] == '%')
+	else if (letter == '%')
 		buf_putc(out, '%');
-	else if (n < rest.n && rest.s[n] == 'd' && expand_is_literal(arg))
-		buf_str(out, arg);
 	else
 		buf_add(out, "\0S", 2);
-	*ret_used = n < rest.n && rest.s[n] != '%';
 	return n < rest.n ? n + 1 : n;
 }
 
@@ -168,6 +167,12 @@ static void output_find(struct expander *e, struct argv line, struct ways *ways)
 		add_way(e, ways, (struct str){ ".\0S", 3 });
 }
 
+static bool is_which(struct argv line)
+{
+	return (str_is(line.words[0], "which") && line.n == 2) ||
+	       (str_is(line.words[0], "command") && line.n == 3 && str_is(line.words[1], "-v"));
+}
+
 /* `which NAME` and `command -v NAME`: a path that ends in the name. */
 static void output_which(struct expander *e, struct argv line, struct ways *ways)
 {
@@ -205,8 +210,7 @@ static void output_line(struct expander *e, const struct shell_script *script,
 		add_way(e, ways, (struct str){ "/\0S", 3 });
 	else if (str_is(name, "true") || str_is(name, ":"))
 		add_way(e, ways, STR(""));
-	else if ((str_is(name, "which") && line.n == 2) ||
-		 (str_is(name, "command") && line.n == 3 && str_is(line.words[1], "-v")))
+	else if (is_which(line))
 		output_which(e, line, ways);
 	else if (str_is(name, "cat") &&
 		 (line.n == 1 || (line.n == 2 && str_is(line.words[1], "-"))))
@@ -239,6 +243,28 @@ static struct ways output_of(struct expander *e, const struct shell_script *scri
 	return ways.n ? ways : anything(e);
 }
 
+/* $(command -v a || command -v b || true): each prints a path of its own, on
+ * a line of its own, or nothing. */
+static bool output_of_list(struct expander *e, const struct shell_part *part, struct ways *ret)
+{
+	struct ways ways = { 0 };
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
+		const struct shell_command *cmd = &part->script->commands[i];
+		struct argv *lines;
+
+		if (cmd->is_conditional || cmd->n_words < 1 ||
+		    expand_command(e, cmd, &lines) != 1 || !lines[0].n)
+			return false;
+		if (is_which(lines[0]))
+			output_which(e, lines[0], &ways);
+		else if (!str_is(lines[0].words[0], "true"))
+			return false;
+	}
+	*ret = ways;
+	return ways.n;
+}
+
 /* A substitution loses the line ends of its end. */
 struct ways output_of_part(struct expander *e, const struct shell_part *part)
 {
@@ -250,6 +276,9 @@ struct ways output_of_part(struct expander *e, const struct shell_part *part)
 		return ways;
 	}
 	cmd = &part->script->commands[part->first];
+	if (part->n > 1 && part->n < MAX_WAYS && e->depth < MAX_OUTPUT_DEPTH &&
+	    output_of_list(e, part, &ways))
+		return ways;
 	if (part->n != 1 || cmd->is_conditional || cmd->is_doubtful || part->is_written)
 		return anything(e);
 	ways = output_of(e, part->script, cmd);

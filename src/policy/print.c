@@ -239,13 +239,16 @@ bool print_skips(const struct section *s, enum field_id id, const struct item *i
 	       item_find_covering(KIND_ROOTS, &s->f[F_FILES_WRITE], item);
 }
 
+static bool has_default(enum field_id id)
+{
+	return field_shape(fields[id].kind) != SHAPE_TEXT || fields[id].preset[0];
+}
+
 static void print_default(enum field_id id, struct buf *out)
 {
 	enum field_kind kind = fields[id].kind;
 	struct str rest = str_from(fields[id].preset);
 
-	if (field_shape(kind) == SHAPE_TEXT && !rest.n)
-		return;
 	buf_printf(out, "# %s = ", field_leaf(id));
 	if (field_shape(kind) == SHAPE_LIST || field_shape(kind) == SHAPE_MAP) {
 		bool is_map = field_shape(kind) == SHAPE_MAP;
@@ -292,7 +295,7 @@ static void print_section(const struct section *s, const struct section *base, s
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
 
-		if (!v->set && !(defaults && !base))
+		if (!v->set && (!defaults || base || !has_default(id)))
 			continue;
 		/* [M4] needs the list beside the mode even where it is the base's. */
 		if (base && (!field_in_phase(id) || field_value_eq(id, v, &base->f[i])) &&

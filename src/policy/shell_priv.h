@@ -1,5 +1,6 @@
-/* What the two halves of the shell reader share: shell.c knows commands,
- * shell_word.c knows words. */
+/* What the parts of the shell reader share: lists (shell.c), simple and
+ * compound commands, words.  They call each other in circles, as the grammar
+ * does. */
 #ifndef POLICY_SHELL_PRIV_H
 #define POLICY_SHELL_PRIV_H
 
@@ -24,6 +25,7 @@ struct shell_parser {
 	/* What a simple command read now will say of itself. */
 	bool is_fed, is_conditional, is_doubtful;
 	size_t feeder;
+	struct str function;
 	struct shell_pending *pending;
 	size_t n_pending, cap_pending;
 	/* The first thing that went wrong. */
@@ -48,6 +50,12 @@ static inline struct str shell_slice(const struct shell_parser *p, size_t from, 
 	return (struct str){ p->text.s + from, to - from };
 }
 
+/* At <(…) or >(…)? */
+static inline bool shell_at_process(const struct shell_parser *p)
+{
+	return (shell_peek(p, 0) == '<' || shell_peek(p, 0) == '>') && shell_peek(p, 1) == '(';
+}
+
 /* shell_word.c */
 
 /* Bytes of the blank at this place: what separates words. */
@@ -64,7 +72,45 @@ size_t shell_find_arithmetic_end(const struct shell_parser *p, size_t pos);
 /* The inside of a name's subscript starts here: skip to behind its ']'. */
 int shell_skip_subscript(struct shell_parser *p);
 
-/* shell.c: commands up to a ')' or the end of the text. */
-int shell_read_commands(struct shell_parser *p);
+/* shell.c */
+
+/* One level deeper; fails when that is too deep. */
+int shell_enter(struct shell_parser *p);
+/* Blanks, comments and continued lines; the line end stays. */
+void shell_skip_comment(struct shell_parser *p);
+/* Those and line ends. */
+int shell_skip_lines(struct shell_parser *p);
+/* Is the next word exactly this, unquoted? */
+bool shell_at_word(const struct shell_parser *p, const char *word);
+bool shell_at_any_word(const struct shell_parser *p, const char *const *words, size_t n);
+/* Take this word, or fail with `what`. */
+int shell_expect_word(struct shell_parser *p, const char *word, const char *what);
+/* Words that end a list; elsewhere they are a mistake. */
+bool shell_at_closing_word(const struct shell_parser *p);
+/* Commands up to a word or operator that ends a list. */
+int shell_read_list(struct shell_parser *p, bool may_be_empty);
+
+/* shell_simple.c */
+
+/* At a line end: behind it stand the bodies of the line's here-documents. */
+int shell_read_line_end(struct shell_parser *p);
+int shell_read_simple(struct shell_parser *p);
+/* Behind a compound command, whose inner ones start at `first`: text given to
+ * it reaches every command in it. */
+int shell_read_redirects(struct shell_parser *p, size_t first);
+int shell_push_command(struct shell_parser *p, struct shell_command cmd);
+int shell_push_word(struct shell_parser *p, struct shell_word **words, size_t *n, size_t *cap);
+int shell_push_assign(struct shell_parser *p, struct shell_command *cmd, struct shell_assign a,
+		      size_t *cap);
+/* Is this "()"?  *ret_end is behind it. */
+bool shell_at_parentheses(const struct shell_parser *p, size_t *ret_end);
+/* Behind "name()": the body. */
+int shell_read_function(struct shell_parser *p, struct str name);
+
+/* shell_compound.c */
+
+bool shell_at_compound(const struct shell_parser *p);
+/* One simple or compound command. */
+int shell_read_command(struct shell_parser *p);
 
 #endif

@@ -69,13 +69,15 @@ static const char *near_miss(struct str key, const char *const *known)
 static void odd_key(struct reader *r, const struct member *m, const char *where, const char *hint)
 {
 	struct place at = { r->file, m->line, m->col };
+	cleanup_buf struct buf in = BUF(64);
 
+	buf_printf(&in, *where ? "in [%s]" : "at the top of the file%s", where);
 	if (r->ignores_unknown)
-		diag_warn(r->diags, at, "unknown key '%.*s' in %s is ignored; %s", STR_FMT(m->key),
-			  where, hint);
+		diag_warn(r->diags, at, "unknown key '%.*s' %s is ignored; %s", STR_FMT(m->key),
+			  buf_text(&in), hint);
 	else
-		diag_error(r->diags, at, "unknown key '%.*s' in %s; %s", STR_FMT(m->key), where,
-			   hint);
+		diag_error(r->diags, at, "unknown key '%.*s' %s; %s", STR_FMT(m->key),
+			   buf_text(&in), hint);
 }
 
 static void check_keys(struct reader *r, const struct value *table, const char *const *known,
@@ -514,7 +516,7 @@ static void read_step(struct reader *r, const struct value *table, struct task *
 	if (!read_expect(r, table, VALUE_TABLE, "an entry of steps"))
 		return;
 	step->at = reader_at(r, table);
-	check_keys(r, table, step_keys, step_others, "[[steps]]");
+	check_keys(r, table, step_keys, step_others, "steps");
 	read_text(r, table, "steps", "name", &step->name, &step->at);
 	if (!value_find(table, "name"))
 		diag_error(r->diags, step->at, "a step without a name; write name = \"…\"");
@@ -552,7 +554,7 @@ int task_read(struct reader *r, const struct value *root, struct task *ret)
 	const struct value *solution;
 	struct task task = { 0 };
 
-	check_keys(r, root, root_keys, root_others, "the top of the file");
+	check_keys(r, root, root_keys, root_others, "");
 	read_environment(r, find_table(r, root, "environment"), "environment", &task.environment);
 	read_agent(r, find_table(r, root, "agent"), "agent", &task.agent);
 	read_verifier(r, find_table(r, root, "verifier"), "verifier", "verifier.environment",

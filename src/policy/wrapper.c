@@ -83,13 +83,13 @@ bool wrapper_is_shell(struct str name)
 bool wrapper_may_be(struct str word, const char *const *others, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
-		if (expand_may_be(word, str_from(wrappers[i].name), false))
+		if (hole_may_be(word, str_from(wrappers[i].name), false))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (expand_may_be(word, str_from(shells[i]), false))
+		if (hole_may_be(word, str_from(shells[i]), false))
 			return true;
 	for (size_t i = 0; i < n; i++)
-		if (expand_may_be(word, str_from(others[i]), false))
+		if (hole_may_be(word, str_from(others[i]), false))
 			return true;
 	return false;
 }

@@ -172,6 +172,7 @@ static void test_newlines_are_white_space_too(void)
 {
 	static const struct sample samples[] = {
 		{ "rm\n-rf\n/", "rm -rf /" },
+		{ "cd x\nrm\n-rf\n/", "rm -rf /" },
 		{ "rm\r\n-rf /", "rm -rf /" },
 		{ "rm\xc2\xa0-rf\xc2\xa0/", "rm -rf /" },
 		{ "rm\xe2\x80\x83-rf /", "rm -rf /" },
@@ -180,6 +181,7 @@ static void test_newlines_are_white_space_too(void)
 		{ "curl\r", "curl" },
 		{ "rm -rf build\nmkdir build\ncp /a b", NULL },
 		{ "rm -rf build\n/usr/bin/make", NULL },
+		{ "make\nrm -r build\nls -f /x\ncd /", NULL },
 		{ "cd x\necho 'a\nb'\nls /", NULL },
 		{ "echo a\ncurl x", "curl" },
 		{ "ls\n\n\n  curl x", "curl" },
@@ -452,6 +454,11 @@ static void test_values_the_text_assigns_are_followed(void)
 		{ "$(printf cu)$(printf rl) http://x", "curl" },
 		{ "`echo curl` x", "curl" },
 		{ "$(echo c)url x", "curl" },
+		{ "x=$(command -v py3 || command -v py || true); $x -V", NULL },
+		{ "x=$(command -v wget || which curl); $x y", "curl" },
+		{ "$(printf cu; printf rl) x", HIDDEN },
+		{ "IFS=,; a=curl,x; $a", "curl" },
+		{ "IFS=: read -r a b <<< \"$PATH\"; ls", NULL },
 		{ "$(cat f) x", HIDDEN },
 		{ "/usr/bin$(cat f) x", HIDDEN },
 		{ "c=$(cat f); $c x", HIDDEN },
@@ -469,7 +476,18 @@ static void test_values_the_text_assigns_are_followed(void)
 		{ "f() { $1 x; }; f curl", "curl" },
 		{ "f() { shift; \"$@\"; }; f -v curl x", "curl" },
 		{ "f() { rm -rf \"$1\"; }; f /", "rm -rf /" },
+		{ "f() { eval '\"$@\"'; }; f curl x", "curl" },
+		{ "f() { echo $1; }; g() { $1 x; }; f curl; g ls", NULL },
+		{ "f() { local c=$1; $c x; }; f curl", "curl" },
+		{ "f() { f x \"$@\"; }; f a", NULL },
+		{ "f() { g x \"$@\"; }; g() { f y \"$@\"; shift; \"$@\"; }; f a", HIDDEN },
 		{ "set -- curl x; \"$@\"", "curl" },
+		{ "eval echo \\${X_${1}_DIR:-$HOME}", NULL },
+		{ "eval \"x=\\$$y\"; $x z", HIDDEN },
+		{ "tmp=$(mktemp); rm -f \"$tmp\"; rm -f $tmp", NULL },
+		{ "tmp=$(mktemp -d); rm -rf \"$tmp\"", "rm -rf /" },
+		{ "rm $(cat list)", "rm -rf /" },
+		{ "rm -f \"$(cat list)\"", NULL },
 		{ "set -euo pipefail; make", NULL },
 		{ "main() { echo \"$@\"; }; main \"$@\"", NULL },
 		{ "alias x=curl; x y", "curl" },
@@ -612,6 +630,25 @@ static bool argv_matches(const char *pattern, const char *const *argv)
 
 #define ARGV(...)	((const char *const[]){ __VA_ARGS__, NULL })
 
+static void test_hidden_words_are_quoted_as_written(void)
+{
+	static const char *const list[] = { "curl", NULL };
+	static const struct sample pairs[] = {
+		{ "$(cat f) x", "('$(cat f)')" },
+		{ "eval \"$(ssh-agent -s)\"", "('\"$(ssh-agent -s)\"')" },
+		{ "cat f | sh", "('sh')" },
+		{ "$(echo 0123456789012345678901234567890123456789 | tr 0 1) x",
+		  "('$(echo 0123456789012345678901234567890123456789 …')" },
+	};
+	struct command_verdict v;
+	struct cordon_err err;
+
+	use_rules(list);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		ok(command_text_check(rules, n_rules, str_from(pairs[i].text), &v, &err) == 0 &&
+		   strstr(v.message, pairs[i].want), "%s: %s", pairs[i].text, v.message);
+}
+
 static void test_argument_vectors(void)
 {
 	ok(argv_matches("curl", ARGV("/usr/bin/curl", "x")), "by base name");
@@ -622,7 +659,7 @@ static void test_argument_vectors(void)
 	ok(argv_matches("rm -rf /", ARGV("rm", "-fr", "/")), "cluster");
 	ok(argv_matches("rm -rf /", ARGV("rm", "-r", "--force", "--", "/etc")), "long");
 	ok(!argv_matches("rm -rf /", ARGV("rm", "-rf", "etc")), "relative");
-	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "//./home/x")), "the path in other words");
+	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "//./home/x")), "the path otherwise");
 	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "/etc/../home")), "up and down");
 	ok(argv_matches("rm -rf /*", ARGV("rm", "-rf", "/bin", "/etc")), "a star, expanded");
 	ok(!argv_matches("> /dev/sda", ARGV("> /dev/sda")), "operators are for text");
@@ -668,13 +705,20 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_programs_are_found_by_name),
-		TAP(test_options_are_sets_and_operands_prefixes), TAP(test_quoting_hides_nothing),
+		TAP(test_options_are_sets_and_operands_prefixes),
+		TAP(test_quoting_hides_nothing),
 		TAP(test_newlines_are_white_space_too),
-		TAP(test_every_place_of_a_command_is_looked_at), TAP(test_wrappers_are_peeled),
-		TAP(test_shells_in_shells), TAP(test_values_the_text_assigns_are_followed),
-		TAP(test_what_cannot_be_read_is_blocked), TAP(test_no_list_no_check),
+		TAP(test_every_place_of_a_command_is_looked_at),
+		TAP(test_wrappers_are_peeled),
+		TAP(test_shells_in_shells),
+		TAP(test_values_the_text_assigns_are_followed),
+		TAP(test_what_cannot_be_read_is_blocked),
+		TAP(test_no_list_no_check),
 		TAP(test_patterns_with_operators_are_text),
 		TAP(test_the_first_pattern_of_the_list_is_named),
-		TAP(test_patterns_that_mean_nothing_are_refused), TAP(test_argument_vectors),
-		TAP(test_nesting_is_cheap), TAP_END });
+		TAP(test_patterns_that_mean_nothing_are_refused),
+		TAP(test_hidden_words_are_quoted_as_written),
+		TAP(test_argument_vectors),
+		TAP(test_nesting_is_cheap),
+		TAP_END });
 }

@@ -26,7 +26,7 @@ static int check_name(struct reader *r, const struct task_host *h, struct str na
 	struct host host;
 
 	if (host_parse(name, &host, why) < 0)
-		return diag_error(r->diags, h->at, "allowed_hosts: %s", why);
+		return diag_error(r->diags, h->at, "allowed_hosts: '%s' %s", h->text.s, why);
 	if (host.is_addr)
 		return diag_error(r->diags, h->at,
 				  "allowed_hosts: '%s' is a host name to Harbor, but counts as an "
@@ -50,7 +50,7 @@ static int put_host(struct reader *r, struct section *s, const struct task_host 
 	if (form != HOST_NET && check_name(r, h, text) < 0)
 		return -1;
 	if (host_rule_make(form, text, r->policy->arena, &rule, why) < 0)
-		return diag_error(r->diags, h->at, "allowed_hosts: %s", why);
+		return diag_error(r->diags, h->at, "allowed_hosts: '%s' %s", h->text.s, why);
 	return read_host(r, s, F_NETWORK_ALLOW, &rule, h->at);
 }
 
@@ -428,6 +428,20 @@ static bool has_same_network(const struct section *a, const struct section *b)
 	       field_value_eq(F_NETWORK_ALLOW, &a->f[F_NETWORK_ALLOW], &b->f[F_NETWORK_ALLOW]);
 }
 
+static int write_timeout(const struct field_value *v, struct buf *out, struct diags *diags)
+{
+	if (v->number == LIMIT_NONE)
+		buf_puts(out, "timeout_sec = inf\n");
+	else if (v->number > TASK_MAX_TIMEOUT_MS)
+		return refuse(F_LIMITS_TIMEOUT, v->at, "so long a time", diags);
+	else
+		buf_printf(out,
+			   v->number % 1000 ? "timeout_sec = %lld.%03d\n"
+					    : "timeout_sec = %lld.%d\n",
+			   (long long)(v->number / 1000), (int)(v->number % 1000));
+	return 0;
+}
+
 /* [agent] or [verifier]: what differs from `base`. */
 static int write_phase(const struct policy *p, const struct phase *phase,
 		       const struct section *base, struct buf *out, struct diags *diags)
@@ -444,15 +458,10 @@ static int write_phase(const struct policy *p, const struct phase *phase,
 	buf_printf(out, "\n[%.*s]\n", STR_FMT(phase->name));
 	if (!has_same_network(s, base))
 		bad |= write_network(p, s, out, diags);
-	if (timeout->set && timeout->number == LIMIT_NONE)
-		buf_puts(out, "timeout_sec = inf\n");
-	else if (timeout->set)
-		buf_printf(out, "timeout_sec = %lld.%03d\n", (long long)(timeout->number / 1000),
-			   (int)(timeout->number % 1000));
+	if (timeout->set)
+		bad |= write_timeout(timeout, out, diags);
 	else if (!is_agent)
 		bad = refuse(F_LIMITS_TIMEOUT, phase->at, "a verifier without a timeout", diags);
-	if (timeout->set && timeout->number != LIMIT_NONE && timeout->number > TASK_MAX_TIMEOUT_MS)
-		bad = refuse(F_LIMITS_TIMEOUT, timeout->at, "so long a time", diags);
 	if (!is_agent && !field_value_eq(F_ENV_SET, &s->f[F_ENV_SET], &base->f[F_ENV_SET]))
 		bad |= write_more_env(p, &s->f[F_ENV_SET], &base->f[F_ENV_SET], out, diags);
 	return bad;

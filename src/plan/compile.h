@@ -1,0 +1,27 @@
+/* From a policy and a machine's table to a plan.  Pure. */
+#ifndef PLAN_COMPILE_H
+#define PLAN_COMPILE_H
+
+#include "host/caps.h"
+#include "plan/plan.h"
+#include "policy/model.h"
+
+/* What is to be run, and by whom. */
+struct plan_request {
+	const char *const *argv;	/* ends with NULL */
+	const char *const *environ;	/* the caller's; ends with NULL */
+	const char *cwd;		/* absolute, links followed */
+	const char *home;		/* or NULL */
+	uid_t uid;
+	gid_t gid;
+	const char *const *policy_files;	/* absolute; stay unwritable */
+	size_t n_policy_files;
+};
+
+/* `p` has its defaults filled in.  What cannot be done on this machine, or is
+ * not built, is an error that names it (CORDON_E_HOST). */
+int plan_compile(const struct policy *p, const struct host_caps *caps,
+		 const struct plan_request *r, struct arena *a, struct plan *ret,
+		 struct cordon_err *err) MUST_USE;
+
+#endif

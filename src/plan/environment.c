@@ -1,0 +1,151 @@
+/* The environment of the command; see environment.h.
+ *
+ * The list that nobody can switch off is asked last, whatever put a name in.
+ */
+#include "plan/environment.h"
+
+#include "plan/presets.h"
+
+struct environment {
+	struct arena *arena;
+	const char *const *caller;
+	const struct section *section;
+	const char **out;
+	size_t n, cap;
+	struct cordon_err *err;
+};
+
+static struct str name_of(const char *entry)
+{
+	struct str all = str_from(entry);
+
+	return str_first(all, str_find(all, '='));
+}
+
+static bool is_stripped(const struct environment *e, struct str name)
+{
+	const struct field_value *strip = &e->section->f[F_ENV_STRIP];
+
+	for (size_t i = 0; stripped_variables[i]; i++)
+		if (str_glob(str_from(stripped_variables[i]), name))
+			return true;
+	for (size_t i = 0; i < strip->n; i++)
+		if (str_glob(strip->items[i].text, name))
+			return true;
+	return false;
+}
+
+static bool is_passed(const struct environment *e, struct str name)
+{
+	const struct field_value *pass = &e->section->f[F_ENV_PASS];
+
+	for (size_t i = 0; i < pass->n; i++)
+		if (str_glob(pass->items[i].text, name))
+			return true;
+	return false;
+}
+
+static bool is_set(const struct environment *e, struct str name)
+{
+	const struct field_value *set = &e->section->f[F_ENV_SET];
+
+	for (size_t i = 0; i < set->n; i++)
+		if (str_eq(set->items[i].text, name))
+			return true;
+	return false;
+}
+
+static int add(struct environment *e, const char *entry)
+{
+	const char **out = arena_grow(e->arena, e->out, e->n, &e->cap, sizeof(*out));
+
+	if (!out || !entry)
+		return err_nomem(e->err);
+	e->out = out;
+	e->out[e->n++] = entry;
+	return 0;
+}
+
+static const char *caller_value(const struct environment *e, struct str name)
+{
+	for (size_t i = 0; e->caller[i]; i++)
+		if (str_eq(name_of(e->caller[i]), name) && e->caller[i][name.n] == '=')
+			return e->caller[i] + name.n + 1;
+	return NULL;
+}
+
+/* ${NAME} and ${NAME:-default}; a NAME that is always stripped has no value. */
+static int expand_one(struct environment *e, struct str inside, struct str variable, struct buf *out)
+{
+	const char *dash = inside.n ? memmem(inside.s, inside.n, ":-", 2) : NULL;
+	struct str name = dash ? str_first(inside, (size_t)(dash - inside.s)) : inside;
+	const char *value = is_stripped(e, name) ? NULL : caller_value(e, name);
+
+	if (value && (value[0] || !dash)) {
+		buf_puts(out, value);
+		return 0;
+	}
+	if (!dash)
+		return err_set(e->err, CORDON_E_POLICY,
+			       "env.set: %.*s takes ${%.*s}, which the caller does not have", STR_FMT(variable),
+			       STR_FMT(name));
+	buf_str(out, str_from_pos(inside, name.n + 2));
+	return 0;
+}
+
+static int expand(struct environment *e, struct str value, struct str variable, struct buf *out)
+{
+	while (value.n) {
+		size_t end;
+
+		if (!str_starts(value, "${")) {
+			buf_putc(out, value.s[0]);
+			value = str_from_pos(value, 1);
+			continue;
+		}
+		end = str_find(value, '}');
+		if (end == value.n)
+			return err_set(e->err, CORDON_E_POLICY, "env.set: %.*s has '${' without '}'",
+				       STR_FMT(variable));
+		if (expand_one(e, (struct str){ value.s + 2, end - 2 }, variable, out) < 0)
+			return -1;
+		value = str_from_pos(value, end + 1);
+	}
+	return 0;
+}
+
+static int add_set(struct environment *e, const struct item *item)
+{
+	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES);
+
+	buf_str(&text, item->text);
+	buf_putc(&text, '=');
+	if (expand(e, item->value, item->text, &text) < 0)
+		return -1;
+	if (!buf_ok(&text))
+		return err_nomem(e->err);
+	return add(e, arena_strndup(e->arena, text.data, text.n));
+}
+
+int environment_compile(const struct section *s, const char *const *environ, struct arena *a,
+			const char *const **ret, struct cordon_err *err)
+{
+	struct environment e = { .arena = a, .caller = environ, .section = s, .err = err };
+	const struct field_value *set = &s->f[F_ENV_SET];
+
+	for (size_t i = 0; environ[i]; i++) {
+		struct str name = name_of(environ[i]);
+
+		if (name.n && environ[i][name.n] == '=' && is_passed(&e, name) && !is_set(&e, name) &&
+		    !is_stripped(&e, name) && add(&e, arena_strndup(a, environ[i], strlen(environ[i]))) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < set->n; i++)
+		if (!is_stripped(&e, set->items[i].text) && add_set(&e, &set->items[i]) < 0)
+			return -1;
+	if (add(&e, "") < 0)
+		return -1;
+	e.out[e.n - 1] = NULL;
+	*ret = (const char *const *)e.out;
+	return 0;
+}

@@ -1,0 +1,351 @@
+/* The file system that a command sees; see files.h.
+ *
+ * The new root is empty; what the policy names is mounted into it, wide things
+ * first, then what is cut out of them.  Landlock repeats the same in rights,
+ * and is what holds inside /etc, which is mounted whole.
+ */
+#include "plan/files.h"
+
+#include "base/path.h"
+#include "plan/landlock.h"
+#include "plan/presets.h"
+
+struct files {
+	const struct policy *policy;
+	const struct plan_request *request;
+	struct plan *plan;
+	struct cordon_err *err;
+	bool whole;		/* "/" itself is a readable root */
+	bool failed;		/* out of memory: said once, at the end */
+};
+
+/* ---- adding ------------------------------------------------------------- */
+
+static struct plan_mount *add_mount(struct files *f, enum plan_mount_kind kind, const char *source,
+				    const char *target)
+{
+	static struct plan_mount spare;
+	struct plan *p = f->plan;
+	struct plan_mount *m = arena_grow(p->arena, p->mounts, p->n_mounts, &p->cap_mounts, sizeof(*m));
+
+	if (!m) {
+		f->failed = true;
+		return &spare;
+	}
+	p->mounts = m;
+	m = &p->mounts[p->n_mounts++];
+	*m = (struct plan_mount){ .kind = kind, .source = source, .target = target };
+	return m;
+}
+
+static void add_access(struct files *f, const char *path, uint64_t rights, bool optional)
+{
+	struct plan *p = f->plan;
+	struct plan_access *a;
+
+	a = arena_grow(p->arena, p->accesses, p->n_accesses, &p->cap_accesses, sizeof(*a));
+	if (!a) {
+		f->failed = true;
+		return;
+	}
+	p->accesses = a;
+	p->accesses[p->n_accesses++] = (struct plan_access){ path, rights, optional };
+}
+
+static void add_guarded(struct files *f, const char *name)
+{
+	struct plan *p = f->plan;
+	const char **g = arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
+
+	if (!g) {
+		f->failed = true;
+		return;
+	}
+	p->guarded = g;
+	p->guarded[p->n_guarded++] = name;
+}
+
+/* A name of a list: absolute as it is, else below `base`. */
+static const char *below(struct files *f, const char *base, const char *name)
+{
+	const char *path;
+
+	if (name[0] == '/')
+		return name;
+	path = arena_printf(f->plan->arena, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name);
+	if (!path)
+		f->failed = true;
+	return path ? path : "/";
+}
+
+static void add_readable(struct files *f, const char *path, bool optional)
+{
+	add_mount(f, MOUNT_RO, path, path)->optional = optional;
+	add_access(f, path, LL_READ, optional);
+}
+
+static const struct field_value *list(const struct files *f, enum field_id id)
+{
+	return &f->policy->base.f[id];
+}
+
+static bool has_word(const struct files *f, enum field_id id, const char *word)
+{
+	const struct field_value *v = list(f, id);
+
+	for (size_t i = 0; i < v->n; i++)
+		if (str_is(v->items[i].text, word))
+			return true;
+	return false;
+}
+
+static bool is_within(const struct files *f, enum field_id id, const char *path)
+{
+	const struct field_value *v = list(f, id);
+
+	for (size_t i = 0; i < v->n; i++)
+		if (path_within(path, v->items[i].text.s))
+			return true;
+	return false;
+}
+
+/* ---- what is there ------------------------------------------------------ */
+
+static void add_system(struct files *f)
+{
+	if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
+		return;
+	for (size_t i = 0; !f->whole && preset_system[i]; i++)
+		add_mount(f, MOUNT_SYSTEM, preset_system[i], preset_system[i])->optional = true;
+	for (size_t i = 0; preset_system[i]; i++)
+		add_access(f, preset_system[i], LL_READ, true);
+	/* All of /etc is mounted and Landlock opens the entries; without
+	 * Landlock the entries are mounted one by one. */
+	if (!f->whole && f->plan->landlock)
+		add_mount(f, MOUNT_RO, "/etc", "/etc")->optional = true;
+	for (size_t i = 0; preset_etc[i]; i++)
+		if (f->plan->landlock || f->whole)
+			add_access(f, preset_etc[i], LL_READ, true);
+		else
+			add_readable(f, preset_etc[i], true);
+	if (!f->whole) {
+		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")->optional = true;
+		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")->optional =
+			true;
+	}
+	add_access(f, "/sys/devices/system", LL_READ, true);
+}
+
+/* A private, writable place that ends with the run. */
+static void add_private(struct files *f, const char *path)
+{
+	struct plan_mount *m = add_mount(f, MOUNT_TMPFS, NULL, path);
+
+	m->size = f->plan->limits.disk;
+	m->exec = true;
+	add_access(f, path, LL_WRITE, false);
+}
+
+static void add_temp(struct files *f)
+{
+	const char *home = f->request->home;
+
+	if (!has_word(f, F_FILES_PRESETS, "user_temp"))
+		return;
+	add_private(f, "/tmp");
+	if (!f->whole)
+		add_mount(f, MOUNT_LINK, "../tmp", "/var/tmp");
+	/* Tools keep caches and logs below HOME; theirs end with the run. */
+	if (home && !f->whole && !is_within(f, F_FILES_WRITE, home) &&
+	    !is_within(f, F_FILES_READ, home) && strcmp(home, "/") != 0)
+		add_private(f, home);
+}
+
+static void add_home_list(struct files *f, const char *preset, const char *const *names)
+{
+	const char *home = f->request->home;
+
+	if (!has_word(f, F_FILES_PRESETS, preset))
+		return;
+	for (size_t i = 0; names[i]; i++)
+		if (names[i][0] == '/' || home)
+			add_readable(f, below(f, home ? home : "/", names[i]), true);
+}
+
+static void add_devices(struct files *f)
+{
+	static const char *const nodes[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+					     "/dev/urandom" };
+	static const char *const links[][2] = { { "/proc/self/fd", "/dev/fd" },
+						{ "/proc/self/fd/0", "/dev/stdin" },
+						{ "/proc/self/fd/1", "/dev/stdout" },
+						{ "/proc/self/fd/2", "/dev/stderr" },
+						{ "pts/ptmx", "/dev/ptmx" } };
+
+	add_mount(f, MOUNT_DIR, NULL, "/dev");
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		add_mount(f, MOUNT_DEV, nodes[i], nodes[i]);
+		add_access(f, nodes[i], LL_DEVICE, false);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
+	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
+	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	add_access(f, "/dev/tty", LL_TERMINAL, true);
+	add_private(f, "/dev/shm");
+	add_mount(f, MOUNT_PROC, NULL, "/proc");
+	add_access(f, "/proc", LL_READ, false);
+}
+
+/* Roots in the order of their paths, so that what lies inside another one
+ * comes after it. */
+static void add_roots(struct files *f)
+{
+	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
+
+	for (size_t i = 0; i < read->n; i++)
+		if (!is_within(f, F_FILES_WRITE, read->items[i].text.s) &&
+		    strcmp(read->items[i].text.s, "/") != 0)
+			add_readable(f, read->items[i].text.s, true);
+	if (f->whole)
+		add_access(f, "/", LL_READ, false);
+	for (size_t i = 0; i < write->n; i++) {
+		add_mount(f, MOUNT_RW, write->items[i].text.s, write->items[i].text.s);
+		add_access(f, write->items[i].text.s, LL_WRITE, false);
+	}
+}
+
+/* ---- what is cut out ---------------------------------------------------- */
+
+/* What exists is mounted read-only over itself, what does not is guarded. */
+static void protect(struct files *f, const char *path)
+{
+	struct plan_mount *m;
+
+	if (!is_within(f, F_FILES_WRITE, path))
+		return;
+	m = add_mount(f, MOUNT_RO, path, path);
+	m->optional = true;
+	m->keep = true;
+	add_guarded(f, path);
+}
+
+static void protect_below(struct files *f, const char *root, const char *const *names)
+{
+	for (size_t i = 0; names[i]; i++)
+		protect(f, below(f, root, names[i]));
+}
+
+static void add_protected_sets(struct files *f, const char *root)
+{
+	static const struct {
+		const char *word;
+		const char *const *names;
+	} sets[] = { { "git", protect_git }, { "agent-config", protect_agent },
+		     { "shell-rc", protect_shell } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		if (has_word(f, F_FILES_PROTECT, sets[i].word))
+			protect_below(f, root, sets[i].names);
+}
+
+static int add_protected(struct files *f)
+{
+	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
+	const char *home = f->request->home;
+
+	for (size_t i = 0; i < write->n; i++) {
+		add_protected_sets(f, write->items[i].text.s);
+		if (home && path_within(home, write->items[i].text.s) &&
+		    strcmp(home, write->items[i].text.s) != 0)
+			add_protected_sets(f, home);
+	}
+	for (size_t i = 0; i < v->n; i++) {
+		const char *path = v->items[i].text.s;
+
+		if (strchr(path, '*') && strncmp(path, "**/", 3) != 0)
+			return err_set(f->err, CORDON_E_HOST,
+				       "files.protect: the pattern '%s' is not supported by the process "
+				       "backend yet; write paths", path);
+		if (path[0] == '/')
+			protect(f, path);
+		else if (path[0] == '*')
+			add_guarded(f, path);
+	}
+	for (size_t i = 0; i < f->request->n_policy_files; i++)
+		protect(f, f->request->policy_files[i]);
+	return 0;
+}
+
+static void mask(struct files *f, const char *path)
+{
+	add_mount(f, MOUNT_MASK, NULL, path)->optional = true;
+}
+
+/* A credential that the policy names is meant to be read. */
+static bool is_named(const struct files *f, const char *path)
+{
+	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
+
+	for (size_t i = 0; i < read->n + write->n; i++) {
+		const char *root = i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
+
+		if (path_within(root, path))
+			return true;
+	}
+	return false;
+}
+
+static int add_masks(struct files *f)
+{
+	const struct field_value *deny = list(f, F_FILES_DENY);
+	const char *home = f->request->home;
+
+	for (size_t i = 0; home && credentials[i]; i++) {
+		const char *path = below(f, home, credentials[i]);
+
+		if (!is_named(f, path))
+			mask(f, path);
+	}
+	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
+		mask(f, root_secrets[i]);
+	if (f->whole)
+		mask(f, "/run");
+	for (size_t i = 0; i < deny->n; i++) {
+		const char *path = deny->items[i].text.s;
+
+		if (strchr(path, '*'))
+			return err_set(f->err, CORDON_E_HOST,
+				       "files.deny: the pattern '%s' is not supported by the process backend "
+				       "yet; write paths", path);
+		mask(f, path);
+		add_guarded(f, path);
+	}
+	return 0;
+}
+
+int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
+		  struct plan *plan, struct cordon_err *err)
+{
+	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
+
+	plan->landlock = caps->landlock;
+	for (size_t i = 0; i < p->base.f[F_FILES_READ].n; i++)
+		f.whole |= strcmp(p->base.f[F_FILES_READ].items[i].text.s, "/") == 0;
+	if (f.whole)
+		add_mount(&f, MOUNT_RO, "/", "/");
+	if (is_within(&f, F_FILES_WRITE, "/"))
+		return err_set(err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	add_access(&f, "/", LL_READ_DIR, false);
+	add_system(&f);
+	add_temp(&f);
+	add_home_list(&f, "developer_toolchains", preset_toolchains);
+	add_home_list(&f, "package_manager_config", preset_config);
+	add_devices(&f);
+	add_roots(&f);
+	if (add_protected(&f) < 0 || add_masks(&f) < 0)
+		return -1;
+	if (!plan->landlock)
+		plan->n_accesses = 0;
+	return f.failed ? err_nomem(err) : 0;
+}

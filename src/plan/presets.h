@@ -1,0 +1,30 @@
+/* The places behind the words: presets, protected sets, credentials. */
+#ifndef PLAN_PRESETS_H
+#define PLAN_PRESETS_H
+
+/* Each list ends with NULL.  Names without a leading slash are below $HOME. */
+
+/* system_runtime: mounted read-only as they are on the host. */
+extern const char *const preset_system[];
+/* system_runtime: the entries of /etc that programs need; nothing else of it. */
+extern const char *const preset_etc[];
+/* developer_toolchains */
+extern const char *const preset_toolchains[];
+/* package_manager_config: configuration, never credentials. */
+extern const char *const preset_config[];
+
+/* files.protect = ["git"], …: below each writable root. */
+extern const char *const protect_git[];
+extern const char *const protect_agent[];
+extern const char *const protect_shell[];
+
+/* Below $HOME: unreadable wherever a root would show them, unless the policy
+ * names them. */
+extern const char *const credentials[];
+/* The same for the whole machine; matters when the caller is root. */
+extern const char *const root_secrets[];
+
+/* Variables that nothing can bring in: names with `*` for anything. */
+extern const char *const stripped_variables[];
+
+#endif
