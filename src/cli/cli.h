@@ -106,6 +106,8 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
+/* The last word: `code`, unless what was printed did not get out. */
+int say_done(int code);
 /* One line on stderr; returns EXIT_USAGE. */
 int say_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

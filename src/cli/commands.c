@@ -1,13 +1,24 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+int say_done(int code)
+{
+	/* A reader that went away is an error like a full disk. */
+	signal(SIGPIPE, SIG_IGN);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return say_usage("cannot write the answer");
+	return code;
+}
 
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err)
 {
 	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
 
+	signal(SIGPIPE, SIG_IGN);
 	if (answer->text)
 		fputs(answer->text, stdout);
 	if (answer->problems)
@@ -15,9 +26,7 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 	if (rc < 0 && !answer->problems)
 		say_usage("%s", err->msg);
 	cordon_answer_release(answer);
-	if (fflush(stdout) != 0)
-		return say_usage("cannot write the answer");
-	return code;
+	return say_done(code);
 }
 
 /* Room for what a request points to. */
@@ -174,8 +183,8 @@ int cmd_convert(const struct args *args)
 	req.files = args->words;
 	req.n_files = 1;
 	req.dialect = args_value(args, OPT_DIALECT);
-	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err), &answer,
-			  &err);
+	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err),
+			  &answer, &err);
 }
 
 int cmd_match(const struct args *args)
@@ -230,7 +239,7 @@ int cmd_completion(const struct args *args)
 		return bad;
 	if (completion_print(args->words[0], stdout) < 0)
 		return say_usage("'%s' is not a shell; write bash, zsh or fish", args->words[0]);
-	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+	return say_done(EXIT_GOOD);
 }
 
 int cmd_version(const struct args *args)
@@ -240,23 +249,27 @@ int cmd_version(const struct args *args)
 	if (bad)
 		return bad;
 	printf("cordon %s\n", cordon_version());
-	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+	return say_done(EXIT_GOOD);
 }
 
 int cmd_help(const struct args *args)
 {
 	bool found = false;
 
-	if (!args->n_words) {
+	if (args->n_words > 2)
+		return say_usage("help takes [COMMAND]");
+	if (!args->n_words)
 		help_print(stdout);
-		return EXIT_GOOD;
-	}
-	for (const struct command *c = commands; c->name; c++) {
+	for (const struct command *c = commands; c->name && args->n_words; c++) {
 		if (strcmp(c->name, args->words[0]) != 0 ||
 		    (args->n_words > 1 && (!c->word || strcmp(c->word, args->words[1]) != 0)))
 			continue;
 		found = true;
 		help_print_command(c, stdout);
 	}
-	return found ? EXIT_GOOD : say_usage("there is no command '%s'", args->words[0]);
+	if (!found && args->n_words)
+		return say_usage("there is no command '%s%s%s'", args->words[0],
+				 args->n_words > 1 ? " " : "",
+				 args->n_words > 1 ? args->words[1] : "");
+	return say_done(EXIT_GOOD);
 }

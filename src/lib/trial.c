@@ -23,7 +23,8 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 	if (composition_init(&c, &req, err) < 0)
 		return -1;
 	if (options->size != sizeof(*options))
-		return err_set(err, CORDON_E_USAGE, "the options are of another version of cordon.h");
+		return err_set(err, CORDON_E_USAGE,
+			       "the options are of another version of cordon.h");
 	if (options->capabilities &&
 	    trial_capabilities_parse(str_from(options->capabilities), &capabilities, err) < 0)
 		return -1;

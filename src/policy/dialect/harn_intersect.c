@@ -363,45 +363,9 @@ static int meet_roots(struct harn_meet *m)
 
 /* ---- network, limits, environment --------------------------------------- */
 
-static struct host_rule *copy_rules(struct harn_meet *m, const struct field_value *v)
-{
-	struct host_rule *rules = arena_new(m->arena, v->n + 1, sizeof(*rules));
-
-	for (size_t i = 0; rules && i < v->n; i++)
-		rules[i] = *v->items[i].host;
-	return rules;
-}
-
-/* One side may allow what the other denies; a rule that can never match would
- * be refused when the result is read. */
-static int drop_dead_allows(struct harn_meet *m)
-{
-	struct field_value *allow = &m->rest.base.f[F_NETWORK_ALLOW];
-	const struct field_value *deny = &m->rest.base.f[F_NETWORK_DENY];
-	struct host_rule *a = copy_rules(m, allow), *d = copy_rules(m, deny);
-	struct host_meet *meets;
-	size_t n, kept = 0, next = 0;
-
-	if (!a || !d)
-		return err_nomem(m->err);
-	if (host_rules_meet(a, allow->n, d, deny->n, m->arena, &meets, &n, m->err) < 0)
-		return -1;
-	for (size_t i = 0; i < allow->n; i++) {
-		/* Both are sorted. */
-		while (next < n && host_rule_cmp(&meets[next].rule, &a[i]) < 0)
-			next++;
-		if (next == n || host_rule_cmp(&meets[next].rule, &a[i]) != 0)
-			allow->items[kept++] = allow->items[i];
-	}
-	allow->n = kept;
-	return 0;
-}
-
 static int meet_rest(struct harn_meet *m)
 {
-	if (policy_intersect(&m->c.rest, &m->q.rest, &m->rest, NULL, m->err) < 0)
-		return -1;
-	return drop_dead_allows(m);
+	return policy_intersect(&m->c.rest, &m->q.rest, &m->rest, NULL, m->err);
 }
 
 int harn_intersect(const struct value *ceiling, const struct value *requested, struct json_out *out,

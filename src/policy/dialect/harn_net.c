@@ -348,7 +348,9 @@ void harn_read_network(struct reader *r, const struct value *root)
 		read_egress(&of_egress, egress);
 	if (network && read_expect(r, network, VALUE_TABLE, "network"))
 		read_hostlib(&of_network, network);
-	if (canonical_hosts(r, &by_egress) < 0 || canonical_hosts(r, &by_network) < 0)
+	/* Composing would drop dead rules in silence. */
+	if (canonical_hosts(r, &by_egress) < 0 || canonical_hosts(r, &by_network) < 0 ||
+	    read_check_hosts(r, &by_egress.base) < 0)
 		return;
 	if (policy_intersect(&by_egress, &by_network, &both, NULL, &err) < 0) {
 		diag_error(r->diags, reader_at(r, root), "%s", err.msg);
