@@ -27,5 +27,7 @@
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
+#define MAX_PROBE_MS		5000		/* one act tried on the machine */
+#define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 
 #endif
