@@ -139,6 +139,20 @@ struct cordon_trial_options {
 int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
 		       struct cordon_answer *ret, struct cordon_err *err);
 
+/* What is asked about this machine. */
+struct cordon_doctor_options {
+	size_t size;			/* sizeof(struct cordon_doctor_options) */
+	bool json;			/* answer in JSON */
+	bool capabilities;		/* only what a backend can do for a task's network */
+	const char *backend;		/* whose capabilities; NULL: "process" */
+};
+#define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL }
+
+/* What can be enforced here, and what to do about the rest: each feature is
+ * tried in a child that is gone afterwards.  yes: the default policy holds. */
+int cordon_doctor(const struct cordon_doctor_options *options, struct cordon_answer *ret,
+		  struct cordon_err *err);
+
 /* The names of the dialects, and of the fields with what they take, for help,
  * completion and manual pages.  NULL past the last one. */
 const char *cordon_dialect_name(size_t i);
