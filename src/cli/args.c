@@ -17,13 +17,21 @@ int say_usage(const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+static bool takes_option(const struct command *c, const struct option *o)
+{
+	return o->id == OPT_HELP || (o->where & c->where) != 0;
+}
+
 /* `attached` is set when the value stands in the same word. */
-static const struct option *find_option(const char *word, const char **attached)
+static const struct option *find_option(const struct command *c, const char *word,
+					const char **attached)
 {
 	*attached = NULL;
 	for (const struct option *o = options; o->name; o++) {
 		size_t n = strlen(o->name);
 
+		if (!takes_option(c, o))
+			continue;
 		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
 			*attached = word[n] ? word + n + 1 : NULL;
 			return o;
@@ -45,11 +53,11 @@ static int name_command(const struct command *c, char *text, size_t n)
 static int parse_option(struct args *args, char *const *argv, int left)
 {
 	const char *value;
-	const struct option *o = find_option(argv[0], &value);
+	const struct option *o = find_option(args->command, argv[0], &value);
 	char name[64];
 
 	name_command(args->command, name, sizeof(name));
-	if (!o || !(o->where & args->command->where || o->id == OPT_HELP)) {
+	if (!o) {
 		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
 			  args->command->name);
 		return -1;
