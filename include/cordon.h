@@ -155,6 +155,19 @@ struct cordon_run_options {
  * `cordon run`; the answer's problems say what cordon itself has to say. */
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
+/* What is asked about this machine. */
+struct cordon_doctor_options {
+	size_t size;			/* sizeof(struct cordon_doctor_options) */
+	bool json;			/* answer in JSON */
+	bool capabilities;		/* only what a backend can do for a task's network */
+	const char *backend;		/* whose capabilities; NULL: "process" */
+};
+#define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL }
+
+/* What can be enforced here, and what to do about the rest: each feature is
+ * tried in a child that is gone afterwards.  yes: the default policy holds. */
+int cordon_doctor(const struct cordon_doctor_options *options, struct cordon_answer *ret,
+		  struct cordon_err *err);
 
 /* The names of the dialects, and of the fields with what they take, for help,
  * completion and manual pages.  NULL past the last one. */

@@ -30,5 +30,7 @@
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
 #define MAX_LIMITER_FS		32		/* private file systems that count as memory */
+#define MAX_PROBE_MS		5000		/* one act tried on the machine */
+#define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 
 #endif

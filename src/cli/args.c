@@ -32,36 +32,6 @@ int say_usage(const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-/* `attached` is set when the value stands in the same word. */
-static const struct option *find_option(const char *word, const char **attached)
-{
-	*attached = NULL;
-	for (const struct option *o = options; o->name; o++) {
-		size_t n = strlen(o->name);
-
-		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
-			*attached = word[n] ? word + n + 1 : NULL;
-			return o;
-		}
-		/* A flag has nothing attached: -hello is no option. */
-		if (o->letter && word[0] == '-' && word[1] == o->letter && (o->arg || !word[2])) {
-			*attached = word[2] ? word + 2 : NULL;
-			return o;
-		}
-	}
-	return NULL;
-}
-
-static int name_command(const struct command *c, char *text, size_t n)
-{
-	return snprintf(text, n, "%s%s%s", c->name, c->word ? " " : "", c->word ? c->word : "");
-}
-
-static bool takes_option(const struct command *c, const struct option *o)
-{
-	return o && (o->where & c->where || o->id == OPT_HELP);
-}
-
 /* Is the value there that the option takes, and none that it does not? */
 static int check_value(const struct option *o, const char *word, const char *value, int left)
 {
@@ -86,11 +56,11 @@ static int check_value(const struct option *o, const char *word, const char *val
 static int parse_option(struct args *args, char *const *argv, int left)
 {
 	const char *value;
-	const struct option *o = find_option(argv[0], &value);
+	const struct option *o = find_option(args->command, argv[0], &value);
 	char name[64];
 
 	name_command(args->command, name, sizeof(name));
-	if (!takes_option(args->command, o)) {
+	if (!o) {
 		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
 			  args->command->name);
 		return -1;

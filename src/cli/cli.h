@@ -20,7 +20,9 @@ enum {
 	IN_MATCH = 1 << 6,
 	IN_TRIAL = 1 << 7,
 	IN_RUN = 1 << 8,
-	IN_ALL = (1 << 9) - 1,
+	IN_DOCTOR = 1 << 9,
+	IN_RUNS = IN_RUN | IN_EXPLAIN,
+	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN,	/* those that read policy files */
 };
 
 /* What an option is for, where it is not a setting of a field. */
@@ -40,6 +42,7 @@ enum option_id {
 	OPT_PHASE,
 	OPT_CHECK,
 	OPT_CAPABILITIES,
+	OPT_BACKEND,
 	OPT_AGENT_HOST,
 	OPT_ENVIRONMENT_HOST,
 	OPT_SHELL,
@@ -60,7 +63,7 @@ struct option {
 	const char *help;
 };
 
-/* Ends with a NULL name. */
+/* Ends with a NULL name.  A name may be there twice, for different commands. */
 extern const struct option options[];
 
 struct args;
@@ -125,6 +128,7 @@ int cmd_intersect(const struct args *args);
 int cmd_diff(const struct args *args);
 int cmd_match(const struct args *args);
 int cmd_trial(const struct args *args);
+int cmd_doctor(const struct args *args);
 int cmd_completion(const struct args *args);
 int cmd_version(const struct args *args);
 int cmd_help(const struct args *args);

@@ -126,7 +126,7 @@ static int need_words(const struct args *args, size_t least, size_t most)
 	if (args->n_words >= least && args->n_words <= most)
 		return 0;
 	return say_usage("%s%s%s takes %s", c->name, c->word ? " " : "", c->word ? c->word : "",
-			 c->usage);
+			 c->usage[0] ? c->usage : "options only");
 }
 
 int cmd_check(const struct args *args)
@@ -229,6 +229,23 @@ int cmd_trial(const struct args *args)
 	o.environment_hosts = environment;
 	o.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
 	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
+}
+
+int cmd_doctor(const struct args *args)
+{
+	struct cordon_doctor_options o = CORDON_DOCTOR_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	if (bad)
+		return bad;
+	o.json = args_has(args, OPT_JSON);
+	o.capabilities = args_has(args, OPT_CAPABILITIES);
+	o.backend = args_value(args, OPT_BACKEND);
+	if (o.backend && !o.capabilities)
+		return say_usage("doctor takes --sandbox together with --capabilities");
+	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
 }
 
 int cmd_completion(const struct args *args)
