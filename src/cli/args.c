@@ -32,6 +32,39 @@ int say_usage(const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+static bool takes_option(const struct command *c, const struct option *o)
+{
+	return o->id == OPT_HELP || (o->where & c->where) != 0;
+}
+
+/* `attached` is set when the value stands in the same word. */
+static const struct option *find_option(const struct command *c, const char *word,
+					const char **attached)
+{
+	*attached = NULL;
+	for (const struct option *o = options; o->name; o++) {
+		size_t n = strlen(o->name);
+
+		if (!takes_option(c, o))
+			continue;
+		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
+			*attached = word[n] ? word + n + 1 : NULL;
+			return o;
+		}
+		/* A flag has nothing attached: -hello is no option. */
+		if (o->letter && word[0] == '-' && word[1] == o->letter && (o->arg || !word[2])) {
+			*attached = word[2] ? word + 2 : NULL;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+static int name_command(const struct command *c, char *text, size_t n)
+{
+	return snprintf(text, n, "%s%s%s", c->name, c->word ? " " : "", c->word ? c->word : "");
+}
+
 /* Is the value there that the option takes, and none that it does not? */
 static int check_value(const struct option *o, const char *word, const char *value, int left)
 {
