@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -143,7 +144,6 @@ int step_new_root(struct init *in, struct cordon_err *err)
 struct target {
 	int dir;		/* O_PATH of the parent */
 	char name[256];		/* in it */
-	bool ours;		/* the parent lies in our own tmpfs */
 };
 
 /* Step into one component, making it where we may.  -1 with errno. */
@@ -158,47 +158,66 @@ static int enter(const struct init *in, int dir, const char *name, bool make)
 	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The parent of an absolute path below the new root.  Links are not followed:
- * paths were resolved when the policy was read. */
-static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+/* The parent directory, component by component, making what is missing. */
+static int make_parents(const struct init *in, const char *path, size_t n)
 {
 	int dir = openat(in->root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	for (;;) {
-		size_t n;
+	for (size_t at = 0; dir >= 0;) {
+		char name[256];
+		size_t len;
 		int next;
 
-		path += strspn(path, "/");
-		n = strcspn(path, "/");
-		if (dir < 0 || n >= sizeof(ret->name))
-			break;
-		memcpy(ret->name, path, n);
-		ret->name[n] = '\0';
-		if (path[n] == '\0') {
-			ret->dir = dir;
-			ret->ours = is_ours(in, dir);
-			return 0;
+		at += strspn(path + at, "/");
+		if (at >= n)
+			return dir;
+		len = strcspn(path + at, "/");
+		if (len >= sizeof(name)) {
+			close(dir);
+			errno = ENAMETOOLONG;
+			return -1;
 		}
-		next = enter(in, dir, ret->name, make);
+		memcpy(name, path + at, len);
+		name[len] = '\0';
+		next = enter(in, dir, name, true);
 		close(dir);
 		dir = next;
-		path += n;
-	}
-	if (dir >= 0) {
-		close(dir);
-		errno = ENAMETOOLONG;
+		at += len;
 	}
 	return -1;
 }
 
+/* The parent of an absolute path below the new root.  Links are not followed:
+ * paths were resolved when the policy was read. */
+static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	const char *slash = strrchr(path, '/');
+	size_t n = (size_t)(slash - path);
+	char parent[4096];
+
+	if (n >= sizeof(parent) || strlen(slash + 1) >= sizeof(ret->name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(parent, path, n);
+	parent[n] = '\0';
+	memcpy(ret->name, slash + 1, strlen(slash + 1) + 1);
+	ret->dir = (int)syscall(SYS_openat2, in->root, n ? parent : ".", &how, sizeof(how));
+	if (ret->dir < 0 && errno == ENOENT && make)
+		ret->dir = make_parents(in, path, n);
+	return ret->dir < 0 ? -1 : 0;
+}
+
 /* The place to mount on: a directory or a file, made if the parent is ours. */
-static int make_place(const struct target *t, bool is_dir)
+static int make_place(const struct init *in, const struct target *t, bool is_dir)
 {
 	int fd;
 
 	if (faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	if (errno != ENOENT || !t->ours)
+	if (errno != ENOENT || !is_ours(in, t->dir))
 		return -1;
 	if (is_dir)
 		return mkdirat(t->dir, t->name, 0755);
@@ -231,7 +250,6 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	char link[4096];
 	ssize_t n;
 
-	(void)in;
 	if (tree == NO_SOURCE) {
 		n = m->kind == MOUNT_SYSTEM ? readlink(m->source, link, sizeof(link) - 1) : -1;
 		if (n < 0)
@@ -243,7 +261,7 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	}
 	/* A protected path is cut out of what is there; it makes no place. */
 	if ((m->keep && faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    (!m->keep && make_place(t, tree_is_dir(tree)) < 0)) {
+	    (!m->keep && make_place(in, t, tree_is_dir(tree)) < 0)) {
 		if (m->optional)
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
@@ -266,7 +284,7 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 		     err);
 	if (mnt < 0 || note_ours(in, mnt, err) < 0)
 		return -1;
-	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	/* Its pages are memory that no process shows: the supervisor counts them. */
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
@@ -306,13 +324,13 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
-	if (make_place(t, true) < 0 || attach(proc, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(proc, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	close(proc);
 	return 0;
 }
 
-static int mount_devpts(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UNUSED,
 			const struct target *t, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "ptmxmode", "0666" }, { "mode", "0620" } };
@@ -320,7 +338,7 @@ static int mount_devpts(struct init *in UNUSED, const struct plan_mount *m, int 
 
 	if (mnt < 0)
 		return -1;
-	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	close(mnt);
 	return 0;
@@ -378,10 +396,10 @@ static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tr
 	return 0;
 }
 
-static int mount_dir(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+static int mount_dir(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		     const struct target *t, struct cordon_err *err)
 {
-	if (make_place(t, true) < 0)
+	if (make_place(in, t, true) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", m->target);
 	return 0;
 }
