@@ -1,5 +1,6 @@
 /* The spine of a run: compose, judge, compile, start, tell. */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -56,24 +57,34 @@ static int compile(struct composition *c, const struct cordon_request *req,
 	return plan_compile(&c->policy, caps, &r, &c->arena, plan, err);
 }
 
-/* The text test of blocked commands: a courtesy with a good message.  Sets
- * *ret to the message, or NULL. */
-static int judge_text(struct composition *c, const struct cordon_run_options *o, const char **ret,
-		      struct cordon_err *err)
+/* The command itself against the blocked ones: its text where there is one, its
+ * words otherwise.  What it starts in turn meets the kernel.  Sets *ret to the
+ * message, or NULL. */
+static int judge_command(struct composition *c, const struct cordon_request *req,
+			 const struct cordon_run_options *o, const char **ret, struct cordon_err *err)
 {
 	const struct field_value *v = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct command_rule *rules = arena_new(&c->arena, v->n + 1, sizeof(*rules));
-	struct command_verdict verdict;
+	struct str *argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
+	struct command_verdict verdict = { 0 };
 
 	*ret = NULL;
-	if (!rules)
+	if (!rules || !argv)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++)
 		rules[i] = *v->items[i].command;
-	if (!o->shell_text || !v->n)
-		return 0;
-	if (command_text_check(rules, v->n, str_from(o->shell_text), &verdict, err) < 0)
+	for (size_t i = 0; i < req->n_command; i++)
+		argv[i] = str_from(req->command[i]);
+	if (o->shell_text && v->n &&
+	    command_text_check(rules, v->n, str_from(o->shell_text), &verdict, err) < 0)
 		return -1;
+	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
+		if (command_rule_matches(&rules[i], argv, req->n_command)) {
+			verdict.blocked = true;
+			snprintf(verdict.message, sizeof(verdict.message),
+				 "Command blocked by sandbox policy: contains '%.*s'",
+				 STR_FMT(rules[i].text));
+		}
 	if (verdict.blocked)
 		*ret = arena_strndup(&c->arena, verdict.message, strlen(verdict.message));
 	return verdict.blocked && !*ret ? err_nomem(err) : 0;
@@ -95,7 +106,7 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 	}
 	if (!res->started && !res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
-	if (res->exec_errno)
+	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
 			   strerrordesc_np(res->exec_errno));
 	if (res->blocked)
@@ -131,7 +142,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	ro.limit_output = c.policy.base.f[F_LIMITS_OUTPUT].set;
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	if (judge_text(&c, o, &res.blocked, err) < 0)
+	if (judge_command(&c, req, o, &res.blocked, err) < 0)
 		return -1;
 	if (res.blocked) {
 		res.exec_errno = EPERM;

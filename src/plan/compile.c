@@ -137,6 +137,30 @@ static int compile_filter(const struct host_caps *caps, struct plan *plan, struc
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);
 }
 
+/* A program by its name is masked, wherever it is; a pattern with arguments
+ * would need the vector of every execution. */
+static int compile_blocked(const struct policy *p, struct plan *plan, struct cordon_err *err)
+{
+	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+
+	plan->blocked = arena_new(plan->arena, v->n + 1, sizeof(*plan->blocked));
+	if (!plan->blocked)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct command_rule *rule = v->items[i].command;
+
+		if (rule->n_words != 1 || rule->has_operators || memchr(rule->text.s, '*', rule->text.n))
+			return err_set(err, CORDON_E_HOST,
+				       "commands.block: '%.*s' is not supported by the process backend yet; "
+				       "write programs by their names", STR_FMT(rule->text));
+		plan->blocked[plan->n_blocked] =
+			arena_strndup(plan->arena, rule->words[0].s, rule->words[0].n);
+		if (!plan->blocked[plan->n_blocked++])
+			return err_nomem(err);
+	}
+	return 0;
+}
+
 static void compile_namespaces(const struct policy *p, struct plan *plan)
 {
 	plan->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
@@ -169,7 +193,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		compile_namespaces(p, &plan);
 		if (check_protections(p, caps, &plan, err) < 0 || files_compile(p, r, caps, &plan, err) < 0 ||
-		    compile_filter(caps, &plan, err) < 0)
+		    compile_blocked(p, &plan, err) < 0 || compile_filter(caps, &plan, err) < 0)
 			return -1;
 	} else {
 		plan.lacking = (1u << N_PROTECTIONS) - 1;

@@ -81,6 +81,9 @@ struct plan {
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
 	int landlock;			/* ABI to use; 0: none */
+	/* Programs that may not be executed: names, looked for where programs are. */
+	const char **blocked;
+	size_t n_blocked;
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;

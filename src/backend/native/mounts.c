@@ -62,14 +62,12 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
-	const struct plan *p = in->plan;
-
 	/* Nothing of ours may show on the host, nor the reverse. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
-	for (size_t i = 0; i < p->n_mounts; i++) {
+	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
-		if (has_source(&p->mounts[i]) && open_source(&p->mounts[i], &in->trees[i], err) < 0)
+		if (has_source(&in->mounts[i]) && open_source(&in->mounts[i], &in->trees[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -127,8 +125,7 @@ static int note_ours(struct init *in, int mnt, struct cordon_err *err)
 int step_new_root(struct init *in, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
-	const struct plan *p = in->plan;
-	bool whole = p->n_mounts && strcmp(p->mounts[0].target, "/") == 0;
+	bool whole = in->n_mounts && strcmp(in->mounts[0].target, "/") == 0;
 
 	in->root = whole ? in->trees[0] :
 			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
@@ -368,24 +365,26 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
 }
 
+/* What the path leads to is masked, through links as well: a denied link must
+ * not be a way to its target. */
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t, struct cordon_err *err)
+		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	struct stat st;
-	int mask;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
 
-	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (place < 0)
 		return is_absence(errno) ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
-	/* A link leads to what is masked by its own path, or outside. */
-	if (S_ISLNK(st.st_mode))
-		return 0;
-	mask = open_mask(in, S_ISDIR(st.st_mode), err);
+	mask = open_mask(in, tree_is_dir(place), err);
 	if (mask < 0)
 		return -1;
-	if (attach(mask, t) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
+	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
 	close(mask);
-	return 0;
+	close(place);
+	return rc;
 }
 
 static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
@@ -414,17 +413,18 @@ static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a fu
 
 static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 {
-	const struct plan_mount *m = &in->plan->mounts[i];
-	bool make = !m->keep && m->kind != MOUNT_MASK;
+	const struct plan_mount *m = &in->mounts[i];
 	struct target t;
 	int rc;
 
 	if (strcmp(m->target, "/") == 0)
 		return 0;
+	if (m->kind == MOUNT_MASK)
+		return mount_mask(in, m, NO_SOURCE, NULL, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
 		return 0;
-	if (find_target(in, m->target, make, &t) < 0) {
+	if (find_target(in, m->target, !m->keep, &t) < 0) {
 		if (m->optional && is_absence(errno))
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
@@ -440,7 +440,7 @@ int step_mounts(struct init *in, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	for (size_t i = 0; i < in->plan->n_mounts; i++)
+	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
 	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)

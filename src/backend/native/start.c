@@ -136,7 +136,9 @@ int native_clone(const struct plan *plan, const struct native_stdio *io, struct 
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
-	in.trees = arena_new(plan->arena, plan->n_mounts + 1, sizeof(*in.trees));
+	if (find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
+		return -1;
+	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
 		return err_nomem(err);
 	if (list_programs(plan, &in.programs, err) < 0 || list_shell_argv(plan, &in.shell_argv, err) < 0)
