@@ -375,27 +375,38 @@ static void test_options_open_what_they_say(void)
 		struct seccomp_options o;
 		struct row row;		/* ordinary: with the option; uncounted: without */
 	} cases[] = {
-		{ "inet off", { .ptrace = true }, { SYS_socket, { AF_INET, 1 }, ERR(EACCES), ALLOW, 0 } },
-		{ "inet off", { .ptrace = true }, { SYS_socket, { AF_INET6, 2 }, ERR(EACCES), ALLOW, 0 } },
-		{ "inet off", { .ptrace = true }, { SYS_socket, { AF_UNIX, 1 }, ALLOW, ALLOW, 0 } },
-		{ "ptrace", { .ptrace = true }, { SYS_ptrace, { 0 }, ALLOW, ERR(EPERM), 0 } },
-		{ "ptrace", { .ptrace = true }, { SYS_process_vm_readv, { 0 }, ALLOW, ERR(EPERM), 0 } },
-		{ "ptrace", { .ptrace = true }, { SYS_pidfd_getfd, { 0 }, ERR(EPERM), ERR(EPERM), 0 } },
-		{ "namespaces", { .namespaces = true }, { SYS_clone3, { 0 }, ALLOW, ERR(ENOSYS), 0 } },
-		{ "namespaces", { .namespaces = true }, { SYS_mount, { 0 }, ALLOW, ERR(EPERM), 0 } },
+		{ "inet off", { .ptrace = true },
+		  { SYS_socket, { AF_INET, 1 }, ERR(EACCES), ALLOW, 0 } },
+		{ "inet off", { .ptrace = true },
+		  { SYS_socket, { AF_INET6, 2 }, ERR(EACCES), ALLOW, 0 } },
+		{ "inet off", { .ptrace = true },
+		  { SYS_socket, { AF_UNIX, 1 }, ALLOW, ALLOW, 0 } },
+		{ "ptrace", { .ptrace = true },
+		  { SYS_ptrace, { 0 }, ALLOW, ERR(EPERM), 0 } },
+		{ "ptrace", { .ptrace = true },
+		  { SYS_process_vm_readv, { 0 }, ALLOW, ERR(EPERM), 0 } },
+		{ "ptrace", { .ptrace = true },
+		  { SYS_pidfd_getfd, { 0 }, ERR(EPERM), ERR(EPERM), 0 } },
+		{ "namespaces", { .namespaces = true },
+		  { SYS_clone3, { 0 }, ALLOW, ERR(ENOSYS), 0 } },
+		{ "namespaces", { .namespaces = true },
+		  { SYS_mount, { 0 }, ALLOW, ERR(EPERM), 0 } },
 		{ "namespaces", { .namespaces = true },
 		  { SYS_clone, { CLONE_NEWUSER }, ALLOW, ERR(EPERM), 0 } },
 		{ "namespaces", { .namespaces = true },
 		  { SYS_unshare, { CLONE_NEWNS }, ALLOW, ERR(EPERM), 0 } },
-		{ "namespaces", { .namespaces = true }, { SYS_bpf, { 0 }, ERR(EPERM), ERR(EPERM), 0 } },
-		{ "setid", { .setid = true }, { SYS_fchmod, { 3, SUID }, ALLOW, ERR(EPERM), 0 } },
+		{ "namespaces", { .namespaces = true },
+		  { SYS_bpf, { 0 }, ERR(EPERM), ERR(EPERM), 0 } },
+		{ "setid", { .setid = true },
+		  { SYS_fchmod, { 3, SUID }, ALLOW, ERR(EPERM), 0 } },
 		{ "setid", { .setid = true },
 		  { SYS_openat, { 3, 0, O_CREAT, SGID }, ALLOW, ERR(EPERM), 0 } },
 		{ "setid", { .setid = true },
 		  { SYS_mknodat, { 3, 0, 0100000 | SUID }, ALLOW, ERR(EPERM), 0 } },
 		{ "setid", { .setid = true },
 		  { SYS_mknodat, { 3, 0, 0020000 | SUID }, ERR(EPERM), ERR(EPERM), 0 } },
-		{ "setid", { .setid = true }, { SYS_openat2, { 0 }, ERR(ENOSYS), ERR(ENOSYS), 0 } },
+		{ "setid", { .setid = true },
+		  { SYS_openat2, { 0 }, ERR(ENOSYS), ERR(ENOSYS), 0 } },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -424,7 +435,8 @@ static void test_what_makes_names_goes_to_the_guard(void)
 		{ SYS_openat, { 0, 0, O_TMPFILE | O_RDWR, 0644 }, BOTH(ALLOW), 0 },
 		{ SYS_openat, { 0, 0, O_TMPFILE | O_RDWR, SUID }, ERR(EPERM), ALLOW, 0 },
 		{ SYS_openat, { 0, 0, O_RDWR, SUID }, BOTH(ALLOW), 0 },
-		{ SYS_unlinkat, { 0 }, BOTH(ALLOW), 0 }, { SYS_openat2, { 0 }, BOTH(ERR(ENOSYS)), 0 },
+		{ SYS_unlinkat, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_openat2, { 0 }, BOTH(ERR(ENOSYS)), 0 },
 		{ SYS_landlock_restrict_self, { 0 }, BOTH(ERR(ENOSYS)), 0 },
 		{ SYS_seccomp, { 1, 8 }, BOTH(ERR(EBUSY)), 0 },
 #ifdef __x86_64__
@@ -533,17 +545,19 @@ static void test_simulator_knows_all_of_bpf(void)
 	is_int(ALU(BPF_LSH, 4), 0xf00, "lsh");
 	is_int(ALU(BPF_RSH, 4), 0xf, "rsh");
 	is_int(ALU(BPF_NEG, 0), 0xffffff10, "neg");
-	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16), BPF_STMT(BPF_RET | BPF_A, 0)), 0x55667788,
-	       "the low half of an argument");
+	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16), BPF_STMT(BPF_RET | BPF_A, 0)),
+	       0x55667788, "the low half of an argument");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), BPF_STMT(BPF_RET | BPF_A, 0)), 64, "len");
-	is_int(RUN(BPF_STMT(BPF_LD | BPF_IMM, 5), BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LDX | BPF_MEM, 3),
-		   BPF_STMT(BPF_STX, 4), BPF_STMT(BPF_LD | BPF_MEM, 4),
+	is_int(RUN(BPF_STMT(BPF_LD | BPF_IMM, 5), BPF_STMT(BPF_ST, 3),
+		   BPF_STMT(BPF_LDX | BPF_MEM, 3), BPF_STMT(BPF_STX, 4),
+		   BPF_STMT(BPF_LD | BPF_MEM, 4),
 		   BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0), BPF_STMT(BPF_MISC | BPF_TAX, 0),
 		   BPF_STMT(BPF_LD | BPF_IMM, 0), BPF_STMT(BPF_MISC | BPF_TXA, 0),
 		   BPF_STMT(BPF_RET | BPF_A, 0)), 10, "memory and x");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_IMM, 5), BPF_STMT(BPF_LDX | BPF_IMM, 4),
 		   BPF_JUMP(BPF_JMP | BPF_JGT | BPF_X, 0, 1, 0), BPF_STMT(BPF_RET, 1),
-		   BPF_JUMP(BPF_JMP | BPF_JSET, 2, 0, 2), BPF_STMT(BPF_RET, 2), BPF_STMT(BPF_RET, 3),
+		   BPF_JUMP(BPF_JMP | BPF_JSET, 2, 0, 2), BPF_STMT(BPF_RET, 2),
+		   BPF_STMT(BPF_RET, 3),
 		   BPF_JUMP(BPF_JMP | BPF_JGE, 5, 0, 1), BPF_STMT(BPF_JMP | BPF_JA, 1),
 		   BPF_STMT(BPF_RET, 4), BPF_STMT(BPF_RET, 5)), 5, "jumps");
 }
@@ -555,7 +569,8 @@ static void test_simulator_kills_what_the_kernel_would_not_load(void)
 	is_int(run(NULL, 0), killed, "an empty program");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_IMM, 1)), killed, "no return");
 	is_int(RUN(BPF_STMT(BPF_JMP | BPF_JA, 0xffffffff), BPF_STMT(BPF_RET, 1)), killed, "away");
-	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 2), BPF_STMT(BPF_RET, 1)), killed, "unaligned");
+	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 2), BPF_STMT(BPF_RET, 1)), killed,
+	       "unaligned");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64), BPF_STMT(BPF_RET, 1)), killed, "beyond");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0), BPF_STMT(BPF_RET, 1)), killed, "a byte");
 	is_int(RUN(BPF_STMT(BPF_LD | BPF_MEM, 16), BPF_STMT(BPF_RET, 1)), killed, "no such memory");
