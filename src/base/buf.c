@@ -66,6 +66,25 @@ void buf_str(struct buf *b, struct str s)
 	buf_add(b, s.s, s.n);
 }
 
+void buf_put_plain(struct buf *b, struct str s)
+{
+	uint32_t c;
+
+	for (size_t n; s.n; s = str_from_pos(s, n)) {
+		n = str_utf8(s, &c);
+		if (!n) {
+			buf_printf(b, "\\x%02x", (unsigned)(unsigned char)s.s[0]);
+			n = 1;
+		} else if (c == '\n' || c == '\t') {
+			buf_puts(b, c == '\n' ? "\\n" : "\\t");
+		} else if (!str_is_shown(c)) {
+			buf_printf(b, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+		} else {
+			buf_add(b, s.s, n);
+		}
+	}
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list args;

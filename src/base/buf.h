@@ -26,6 +26,8 @@ void buf_add(struct buf *b, const char *data, size_t n);
 void buf_puts(struct buf *b, const char *text);
 void buf_putc(struct buf *b, char c);
 void buf_str(struct buf *b, struct str s);
+/* For people: what a terminal would act on, and what is not UTF-8, as escapes. */
+void buf_put_plain(struct buf *b, struct str s);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static inline bool buf_ok(const struct buf *b)
 {

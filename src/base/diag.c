@@ -17,7 +17,8 @@ static void add(struct diags *d, struct place at, bool is_warning, const char *f
 	struct diag *items;
 	const char *copy;
 
-	if (d->n >= MAX_DIAGS)
+	/* Warnings leave room for errors. */
+	if (d->n >= (is_warning ? MAX_DIAGS / 2 : MAX_DIAGS))
 		return;
 	vsnprintf(text, sizeof(text), fmt, args);
 	copy = arena_strndup(&d->arena, text, strlen(text));
@@ -68,12 +69,16 @@ void diags_print(const struct diags *d, struct buf *out)
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct diag *one = &d->items[i];
+		cleanup_buf struct buf line = BUF(MAX_SOURCE_BYTES);
 
 		if (one->place.file) {
-			place_print(one->place, out);
-			buf_puts(out, ": ");
+			place_print(one->place, &line);
+			buf_puts(&line, ": ");
 		}
-		buf_printf(out, "%s%s\n", one->is_warning ? "warning: " : "", one->text);
+		buf_printf(&line, "%s%s", one->is_warning ? "warning: " : "", one->text);
+		/* Names and texts are whoever wrote the policy's. */
+		buf_put_plain(out, (struct str){ buf_text(&line), line.n });
+		buf_putc(out, '\n');
 		shown += !one->is_warning;
 	}
 	if (d->n_errors > shown)

@@ -55,6 +55,9 @@ int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_
 		return err_sys(err, CORDON_E_SETUP, "cannot read '%s'", path);
 	if (read_all(fd, path, max, &text, err) < 0)
 		return -1;
+	/* Nobody has opened it to write: that is no empty text. */
+	if (S_ISFIFO(st.st_mode) && !text.n)
+		return err_set(err, CORDON_E_POLICY, "'%s' is a pipe that nobody writes to", path);
 	copy = arena_strndup(a, buf_text(&text), text.n);
 	if (!copy)
 		return err_nomem(err);

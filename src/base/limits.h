@@ -17,16 +17,20 @@
 #define MAX_SHORT_LIST		4096		/* entries of a list that is not of hosts */
 #define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
 #define MAX_PHASES		256
+#define MAX_PHASE_HOSTS		(4u << 20)	/* hosts of all phases, taken over ones too */
 #define MAX_TASK_STEPS		64		/* of one task; each makes three phases */
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
 #define MAX_URL_BYTES		8192
 #define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
 #define MAX_COMMAND_DEPTH	32		/* shells inside shells */
-#define MAX_COMMAND_WORK	(24u << 20)	/* bytes read and written to judge one text */
+#define MAX_COMMAND_WORK	(128u << 20)	/* bytes read and written to judge one text */
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
+#define MAX_LIMITER_FS		32		/* private file systems that count as memory */
+#define MAX_PROBE_MS		5000		/* one act tried on the machine */
+#define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 
 #endif

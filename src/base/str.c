@@ -157,6 +157,13 @@ size_t str_utf8(struct str a, uint32_t *ret_char)
 	return n;
 }
 
+bool str_is_shown(uint32_t c)
+{
+	return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && c != 0x061c &&
+	       !(c >= 0x200b && c <= 0x200f) && !(c >= 0x2028 && c <= 0x202e) &&
+	       !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff;
+}
+
 bool str_is_utf8(struct str a)
 {
 	uint32_t c;

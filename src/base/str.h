@@ -60,5 +60,8 @@ bool str_parse_u64(struct str a, uint64_t *ret);
  * one: overlong forms, surrogates and what lies over U+10FFFF are not. */
 size_t str_utf8(struct str a, uint32_t *ret_char);
 bool str_is_utf8(struct str a);
+/* May this character be shown to people as it is?  Not what moves the cursor,
+ * turns the writing direction or breaks the line. */
+bool str_is_shown(uint32_t c);
 
 #endif

@@ -5,30 +5,54 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* Words of the command line are shown, not acted on by the terminal. */
+static void put_shown(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\x%02x", c);
+		else
+			fputc(c, out);
+	}
+}
+
 int say_usage(const char *fmt, ...)
 {
+	char text[4096];
 	va_list args;
 
-	fputs("cordon: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	fputs("cordon: ", stderr);
+	put_shown(text, stderr);
 	fputc('\n', stderr);
 	return EXIT_USAGE;
 }
 
+static bool takes_option(const struct command *c, const struct option *o)
+{
+	return o->id == OPT_HELP || (o->where & c->where) != 0;
+}
+
 /* `attached` is set when the value stands in the same word. */
-static const struct option *find_option(const char *word, const char **attached)
+static const struct option *find_option(const struct command *c, const char *word,
+					const char **attached)
 {
 	*attached = NULL;
 	for (const struct option *o = options; o->name; o++) {
 		size_t n = strlen(o->name);
 
+		if (!takes_option(c, o))
+			continue;
 		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
 			*attached = word[n] ? word + n + 1 : NULL;
 			return o;
 		}
-		if (o->letter && word[0] == '-' && word[1] == o->letter) {
+		/* A flag has nothing attached: -hello is no option. */
+		if (o->letter && word[0] == '-' && word[1] == o->letter && (o->arg || !word[2])) {
 			*attached = word[2] ? word + 2 : NULL;
 			return o;
 		}
@@ -41,27 +65,41 @@ static int name_command(const struct command *c, char *text, size_t n)
 	return snprintf(text, n, "%s%s%s", c->name, c->word ? " " : "", c->word ? c->word : "");
 }
 
-/* One word that starts with a dash; returns how many words it took, or -1. */
-static int parse_option(struct args *args, char *const *argv, int left)
+/* Is the value there that the option takes, and none that it does not? */
+static int check_value(const struct option *o, const char *word, const char *value, int left)
 {
-	const char *value;
-	const struct option *o = find_option(argv[0], &value);
-	char name[64];
-
-	name_command(args->command, name, sizeof(name));
-	if (!o || !(o->where & args->command->where || o->id == OPT_HELP)) {
-		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
-			  args->command->name);
-		return -1;
-	}
 	if (!o->arg && value) {
 		say_usage("%s takes no value", o->name);
+		return -1;
+	}
+	/* -w=PATH would name the file "=PATH". */
+	if (value && word[1] != '-' && value[0] == '=') {
+		say_usage("-%c takes %s behind a space, or write %s=%s", o->letter, o->arg, o->name,
+			  o->arg);
 		return -1;
 	}
 	if (o->arg && !value && left < 2) {
 		say_usage("%s takes %s", o->name, o->arg);
 		return -1;
 	}
+	return 0;
+}
+
+/* One word that starts with a dash; returns how many words it took, or -1. */
+static int parse_option(struct args *args, char *const *argv, int left)
+{
+	const char *value;
+	const struct option *o = find_option(args->command, argv[0], &value);
+	char name[64];
+
+	name_command(args->command, name, sizeof(name));
+	if (!o) {
+		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
+			  args->command->name);
+		return -1;
+	}
+	if (check_value(o, argv[0], value, left) < 0)
+		return -1;
 	args->given[args->n_given].option = o;
 	args->given[args->n_given++].value = !o->arg ? NULL : value ? value : argv[1];
 	return o->arg && !value ? 2 : 1;
@@ -70,7 +108,7 @@ static int parse_option(struct args *args, char *const *argv, int left)
 /* Behind `--` stands a command to run, or words that look like options. */
 static void take_behind(struct args *args, int argc, char *const *argv)
 {
-	if (args->command->where & IN_EXPLAIN) {
+	if (args->command->where & (IN_EXPLAIN | IN_RUN)) {
 		args->behind = (const char *const *)argv;
 		args->n_behind = (size_t)argc;
 		return;
@@ -141,11 +179,13 @@ static size_t add_settings(const struct args *args, struct cordon_setting *ret)
 			ret[n++] = (struct cordon_setting){ o->op, o->key, value, o->name };
 		else if (o->id == OPT_ENV)
 			ret[n++] = (struct cordon_setting){
-				CORDON_ADD, strchr(value, '=') ? "env.set" : "env.pass", value, o->name };
+				CORDON_ADD, strchr(value, '=') ? "env.set" : "env.pass", value,
+				o->name };
 		else if (o->id == OPT_NO_SANDBOX) {
-			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "backend", "none", o->name };
-			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "profile", "unrestricted",
+			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "backend", "none",
 							    o->name };
+			ret[n++] = (struct cordon_setting){ CORDON_REPLACE, "profile",
+							    "unrestricted", o->name };
 		}
 	}
 	return n;
@@ -157,8 +197,9 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	struct cordon_request req = CORDON_REQUEST;
 
 	req.n_files = args_values(args, OPT_POLICY, files);
-	for (size_t i = 0; i < args->n_words && !(args->command->where & (IN_EXPLAIN | IN_MATCH)); i++)
-		files[req.n_files++] = args->words[i];
+	if (!(args->command->where & (IN_EXPLAIN | IN_RUN | IN_MATCH)))
+		for (size_t i = 0; i < args->n_words; i++)
+			files[req.n_files++] = args->words[i];
 	req.files = files;
 	req.dialect = args_value(args, OPT_DIALECT);
 	req.cwd = args_value(args, OPT_CWD);

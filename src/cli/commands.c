@@ -1,13 +1,24 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+int say_done(int code)
+{
+	/* A reader that went away is an error like a full disk. */
+	signal(SIGPIPE, SIG_IGN);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return say_usage("cannot write the answer");
+	return code;
+}
 
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err)
 {
 	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
 
+	signal(SIGPIPE, SIG_IGN);
 	if (answer->text)
 		fputs(answer->text, stdout);
 	if (answer->problems)
@@ -15,9 +26,7 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 	if (rc < 0 && !answer->problems)
 		say_usage("%s", err->msg);
 	cordon_answer_release(answer);
-	if (fflush(stdout) != 0)
-		return say_usage("cannot write the answer");
-	return code;
+	return say_done(code);
 }
 
 /* Room for what a request points to. */
@@ -48,6 +57,68 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
+/* The result, kept as a file of its own: whole or not there. */
+static int write_result(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	bool good = out && fputs(text ? text : "", out) >= 0;
+
+	if (out && fclose(out) != 0)
+		good = false;
+	return good ? 0 : say_usage("cannot write '%s'", path);
+}
+
+static int run_request(const struct args *args, struct cordon_request *req)
+{
+	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
+	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
+	struct cordon_run_options o = CORDON_RUN_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int code, rc;
+
+	if (text) {
+		req->command = shell;
+		req->n_command = 3;
+	}
+	o.shell_text = text;
+	o.capture = args_has(args, OPT_JSON);
+	o.json = o.capture || file;
+	o.dry_run = args_has(args, OPT_DRY_RUN);
+	rc = cordon_run(req, &o, &code, &answer, &err);
+	if (rc == 0 && file && write_result(file, answer.text) != 0)
+		code = 125;
+	if (file && answer.text) {
+		free(answer.text);
+		answer.text = NULL;
+	}
+	rc = say_answer(rc, &answer, &err);
+	return rc == EXIT_USAGE ? rc : code;
+}
+
+int cmd_run(const struct args *args)
+{
+	struct room *room = calloc(1, sizeof(*room));
+	struct cordon_request req;
+	int code;
+
+	if (!room)
+		return say_usage("out of memory");
+	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL)) {
+		free(room);
+		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
+	}
+	if (args_has(args, OPT_NO_SANDBOX))
+		fputs("cordon: warning: --no-sandbox runs the command without any protection\n", stderr);
+	req = args_request(args, room->settings, room->files);
+	req.ceilings = true;
+	req.command = args->behind;
+	req.n_command = args->n_behind;
+	code = run_request(args, &req);
+	free(room);
+	return code;
+}
+
 static int need_words(const struct args *args, size_t least, size_t most)
 {
 	const struct command *c = args->command;
@@ -55,7 +126,7 @@ static int need_words(const struct args *args, size_t least, size_t most)
 	if (args->n_words >= least && args->n_words <= most)
 		return 0;
 	return say_usage("%s%s%s takes %s", c->name, c->word ? " " : "", c->word ? c->word : "",
-			 c->usage);
+			 c->usage[0] ? c->usage : "options only");
 }
 
 int cmd_check(const struct args *args)
@@ -112,8 +183,8 @@ int cmd_convert(const struct args *args)
 	req.files = args->words;
 	req.n_files = 1;
 	req.dialect = args_value(args, OPT_DIALECT);
-	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err), &answer,
-			  &err);
+	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err),
+			  &answer, &err);
 }
 
 int cmd_match(const struct args *args)
@@ -160,6 +231,23 @@ int cmd_trial(const struct args *args)
 	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
 }
 
+int cmd_doctor(const struct args *args)
+{
+	struct cordon_doctor_options o = CORDON_DOCTOR_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	if (bad)
+		return bad;
+	o.json = args_has(args, OPT_JSON);
+	o.capabilities = args_has(args, OPT_CAPABILITIES);
+	o.backend = args_value(args, OPT_BACKEND);
+	if (o.backend && !o.capabilities)
+		return say_usage("doctor takes --sandbox together with --capabilities");
+	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
 int cmd_completion(const struct args *args)
 {
 	int bad = need_words(args, 1, 1);
@@ -168,7 +256,7 @@ int cmd_completion(const struct args *args)
 		return bad;
 	if (completion_print(args->words[0], stdout) < 0)
 		return say_usage("'%s' is not a shell; write bash, zsh or fish", args->words[0]);
-	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+	return say_done(EXIT_GOOD);
 }
 
 int cmd_version(const struct args *args)
@@ -178,23 +266,27 @@ int cmd_version(const struct args *args)
 	if (bad)
 		return bad;
 	printf("cordon %s\n", cordon_version());
-	return fflush(stdout) ? say_usage("cannot write the answer") : EXIT_GOOD;
+	return say_done(EXIT_GOOD);
 }
 
 int cmd_help(const struct args *args)
 {
 	bool found = false;
 
-	if (!args->n_words) {
+	if (args->n_words > 2)
+		return say_usage("help takes [COMMAND]");
+	if (!args->n_words)
 		help_print(stdout);
-		return EXIT_GOOD;
-	}
-	for (const struct command *c = commands; c->name; c++) {
+	for (const struct command *c = commands; c->name && args->n_words; c++) {
 		if (strcmp(c->name, args->words[0]) != 0 ||
 		    (args->n_words > 1 && (!c->word || strcmp(c->word, args->words[1]) != 0)))
 			continue;
 		found = true;
 		help_print_command(c, stdout);
 	}
-	return found ? EXIT_GOOD : say_usage("there is no command '%s'", args->words[0]);
+	if (!found && args->n_words)
+		return say_usage("there is no command '%s%s%s'", args->words[0],
+				 args->n_words > 1 ? " " : "",
+				 args->n_words > 1 ? args->words[1] : "");
+	return say_done(EXIT_GOOD);
 }

@@ -91,10 +91,13 @@ static void print_bash(FILE *out)
 	      "\tcase $prev in\n\t--dialect|--to)\n\t\tCOMPREPLY=($(compgen -W \"", out);
 	print_dialects(out);
 	fputs("\" -- \"$cur\"))\n\t\treturn;;\n\tesac\n"
-	      "\tif [[ $cur != -* ]]; then\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\t\treturn\n\tfi\n"
-	      "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n", out);
+	      "\tif [[ $cur != -* ]]; then\n\t\tCOMPREPLY=($(compgen -f -- "
+	      "\"$cur\"))\n\t\treturn\n\tfi\n"
+	      "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n",
+	      out);
 	for (const struct command *c = commands; c->name; c++) {
-		fprintf(out, "\t\"%s %s\"*) COMPREPLY=($(compgen -W \"", c->name, c->word ? c->word : "");
+		fprintf(out, "\t\"%s %s\"*) COMPREPLY=($(compgen -W \"", c->name,
+			c->word ? c->word : "");
 		print_options(c, out);
 		fputs("\" -- \"$cur\"));;\n", out);
 	}
@@ -120,7 +123,8 @@ static void print_zsh(FILE *out)
 	fputs(")\n\t\t_describe command words_\n\t\treturn\n\tfi\n"
 	      "\tif [[ $words[2] == policy ]] && (( CURRENT == 3 )); then\n\t\twords_=(", out);
 	print_words("policy", out);
-	fputs(")\n\t\t_describe command words_\n\t\treturn\n\tfi\n\tcase \"$words[2] $words[3]\" in\n", out);
+	fputs(")\n\t\t_describe command words_\n\t\treturn\n\tfi\n"
+	      "\tcase \"$words[2] $words[3]\" in\n", out);
 	for (const struct command *c = commands; c->name; c++) {
 		fprintf(out, "\t(%s%s%s*) _arguments", c->name, c->word ? "\\ " : "",
 			c->word ? c->word : "");
@@ -144,12 +148,14 @@ static void print_fish(FILE *out)
 	fputs("# fish completion for cordon\n", out);
 	for (const struct command *c = commands; c->name; c++) {
 		if (strcmp(c->name, last) != 0) {
-			fprintf(out, "complete -c cordon -n __fish_use_subcommand -a %s -d '", c->name);
+			fprintf(out, "complete -c cordon -n __fish_use_subcommand -a %s -d '",
+				c->name);
 			print_quoted(c->word ? "policies as data" : c->help, out);
 			fputs("'\n", out);
 		}
 		if (c->word) {
-			fprintf(out, "complete -c cordon -n '__fish_seen_subcommand_from %s' -a %s -d '",
+			fprintf(out,
+				"complete -c cordon -n '__fish_seen_subcommand_from %s' -a %s -d '",
 				c->name, c->word);
 			print_quoted(c->help, out);
 			fputs("'\n", out);
@@ -158,7 +164,9 @@ static void print_fish(FILE *out)
 		for (const struct option *o = options; o->name; o++) {
 			if (!takes(c, o) || o->id == OPT_HELP)
 				continue;
-			fprintf(out, "complete -c cordon -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
+			fprintf(out,
+				"complete -c cordon -n '__fish_seen_subcommand_from %s' "
+				"-l %s%s -d '",
 				c->word ? c->word : c->name, o->name + 2, o->arg ? " -r" : "");
 			print_quoted(o->help, out);
 			fputs("'\n", out);

@@ -7,7 +7,8 @@
 static const struct command *find_command(const char *name, const char *word)
 {
 	for (const struct command *c = commands; c->name; c++)
-		if (strcmp(c->name, name) == 0 && (!c->word || (word && strcmp(c->word, word) == 0)))
+		if (strcmp(c->name, name) == 0 &&
+		    (!c->word || (word && strcmp(c->word, word) == 0)))
 			return c;
 	return NULL;
 }
@@ -24,29 +25,29 @@ static bool has_words(const char *name)
  * somebody wants to run. */
 static int unknown(int argc, char **argv)
 {
+	if (argv[1][0] == '-')
+		return say_usage("'%s' is not an option of cordon; see cordon help", argv[1]);
 	if (has_words(argv[1]) && argc < 3)
 		return say_usage("%s takes a word behind it; see cordon help %s", argv[1], argv[1]);
 	if (has_words(argv[1]))
-		return say_usage("there is no command '%s %s'; see cordon help %s", argv[1], argv[2],
-				 argv[1]);
-	return say_usage("there is no command '%s'; to run a program write: cordon run -- %s", argv[1],
-			 argv[1]);
+		return say_usage("there is no command '%s %s'; see cordon help %s", argv[1],
+				 argv[2], argv[1]);
+	return say_usage("there is no command '%s'; to run a program write: cordon run -- %s",
+			 argv[1], argv[1]);
 }
 
-static int help_for(int argc, char **argv)
+static int help_for(const char *name)
 {
 	static struct args args;
 
-	for (int i = 2; i < argc && args.n_words < 2; i++)
-		if (argv[i][0] != '-')
-			args.words[args.n_words++] = argv[i];
-	args.words[0] = argv[1];
+	args.words[0] = name;
 	args.n_words = 1;
 	return cmd_help(&args);
 }
 
 int main(int argc, char **argv)
 {
+	static char help[] = "help", version[] = "version";
 	static struct args args;
 	int skip;
 
@@ -55,14 +56,14 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		argv[1] = (char[]){ "help" };
+		argv[1] = help;
 	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = (char[]){ "version" };
+		argv[1] = version;
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);
 	if (!args.command) {
 		if (has_words(argv[1]) && argc > 2 &&
 		    (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
-			return help_for(argc, argv);
+			return help_for(argv[1]);
 		return unknown(argc, argv);
 	}
 	skip = args.command->word ? 3 : 2;
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (args_has(&args, OPT_HELP)) {
 		help_print_command(args.command, stdout);
-		return EXIT_GOOD;
+		return say_done(EXIT_GOOD);
 	}
 	return args.command->run(&args);
 }

@@ -35,7 +35,8 @@ static void put_taken_by(const struct option *o)
 	printf(" (");
 	for (const struct command *c = commands; c->name; c++)
 		if (o->where & c->where) {
-			printf("%s%s%s%s", before, c->name, c->word ? " " : "", c->word ? c->word : "");
+			printf("%s%s%s%s", before, c->name, c->word ? " " : "",
+			       c->word ? c->word : "");
 			before = ", ";
 		}
 	printf(")");

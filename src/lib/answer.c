@@ -15,6 +15,8 @@ int answer_fill(struct cordon_answer *ret, bool yes, struct buf *out, struct com
 	struct cordon_answer answer = { .yes = yes && rc == 0 };
 
 	diags_print(&c->diags, &problems);
+	if (out && !buf_ok(out))
+		return err_set(err, CORDON_E_NOMEM, "the answer is too large");
 	if (out && out->n) {
 		answer.text = buf_take(out);
 		if (!answer.text)
@@ -29,7 +31,7 @@ int answer_fill(struct cordon_answer *ret, bool yes, struct buf *out, struct com
 	}
 	*ret = answer;
 	if (rc < 0)
-		return err_set(err, CORDON_E_POLICY, "%zu problem%s in the policy", c->diags.n_errors,
-			       c->diags.n_errors == 1 ? "" : "s");
+		return err_set(err, CORDON_E_POLICY, "%zu problem%s in the policy",
+			       c->diags.n_errors, c->diags.n_errors == 1 ? "" : "s");
 	return 0;
 }

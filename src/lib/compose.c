@@ -3,11 +3,13 @@
  *   machine ceiling ∩ user ceiling ∩ project (with additions) ∩ settings
  *
  * Additions are the operator's word about the project's layer; the ceilings
- * still cut them.
+ * still cut them.  Defaults are filled in before the ceilings come: what a
+ * ceiling permits is permitted, not granted.
  */
 #include "lib/compose.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,22 +28,16 @@ static const char *read_env(const char *name)
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err)
 {
-	char *here = req->cwd ? NULL : getcwd(NULL, 0);
+	char here[PATH_MAX] = "/";
 
 	*c = (struct composition){ .arena = ARENA(MAX_ARENA_BYTES), .diags = DIAGS };
-	if (req->size != sizeof(*req)) {
-		free(here);
-		return err_set(err, CORDON_E_USAGE, "the request is of another version of cordon.h");
-	}
-	if (!req->cwd && !here)
+	if (req->size != sizeof(*req))
+		return err_set(err, CORDON_E_USAGE,
+			       "the request is of another version of cordon.h");
+	if ((!req->cwd || req->cwd[0] != '/') && !getcwd(here, sizeof(here)))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");
-	if (req->cwd && req->cwd[0] != '/')
-		return err_set(err, CORDON_E_USAGE, "'%s' is not an absolute path", req->cwd);
-	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), "/", &c->cwd, err) < 0) {
-		free(here);
+	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), here, &c->cwd, err) < 0)
 		return -1;
-	}
-	free(here);
 	c->home = getenv("HOME");
 	policy_init(&c->policy, &c->arena);
 	return 0;
@@ -96,12 +92,16 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 {
 	struct cordon_err err;
 	const char *name = arena_strndup(&c->arena, path, strlen(path));
+	const char **sources = arena_grow(&c->arena, c->sources, c->n_sources, &c->cap_sources,
+					  sizeof(*sources));
 
-	if (!name)
+	if (!name || !sources)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
 	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	ret->name = name;
+	c->sources = sources;
+	c->sources[c->n_sources++] = name;
 	return 0;
 }
 
@@ -159,9 +159,10 @@ static int check_owner(struct composition *c, const char *path)
 	if (stat(path, &st) < 0)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "cannot be looked at");
 	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & S_IWOTH))
-		return diag_error(&c->diags, (struct place){ path, 0, 0 },
-				  "lies in a parent directory and belongs to, or can be written by, "
-				  "somebody else; name it with --policy, or use --no-policy");
+		return diag_error(
+			&c->diags, (struct place){ path, 0, 0 },
+			"lies in a parent directory and belongs to, or can be written by, "
+			"somebody else; name it with --policy, or use --no-policy");
 	return 0;
 }
 
@@ -171,7 +172,8 @@ static const char *find_above(struct composition *c, const char *dir, const char
 	struct str up = str_from(dir);
 
 	for (;;) {
-		const char *path = arena_printf(&c->arena, "%.*s/%s", up.n > 1 ? (int)up.n : 0, up.s, name);
+		const char *path = arena_printf(&c->arena, "%.*s/%s", up.n > 1 ? (int)up.n : 0,
+						up.s, name);
 
 		if (path && access(path, F_OK) == 0)
 			return path;
@@ -193,8 +195,10 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *path = find_above(c, c->cwd, names[i]);
 
+		if (path && check_owner(c, path) < 0)
+			return -1;
 		if (path)
-			return check_owner(c, path) < 0 ? -1 : compose_file(c, path, req->dialect, &c->policy);
+			return compose_file(c, path, req->dialect, &c->policy);
 	}
 	return 0;
 }
@@ -222,22 +226,21 @@ static int compose_ceiling(struct composition *c, const char *path)
 	return cut_with(c, &ceiling);
 }
 
+int compose_defaults(struct composition *c)
+{
+	struct reader r = compose_reader(c, &c->policy, "default");
+
+	return read_defaults(&r);
+}
+
 int compose_all(struct composition *c, const struct cordon_request *req)
 {
-	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0)
-		return -1;
-	if (settings_tighten(c, req->settings, req->n_settings) < 0)
+	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0 ||
+	    settings_tighten(c, req->settings, req->n_settings) < 0 || compose_defaults(c) < 0)
 		return -1;
 	if (!req->ceilings)
 		return 0;
 	if (compose_ceiling(c, user_ceiling(c)) < 0)
 		return -1;
 	return compose_ceiling(c, MACHINE_CEILING);
-}
-
-int compose_defaults(struct composition *c)
-{
-	struct reader r = compose_reader(c, &c->policy, "default");
-
-	return read_defaults(&r);
 }

@@ -13,6 +13,8 @@ struct composition {
 	const char *cwd;		/* absolute, links followed */
 	const char *home;		/* or NULL */
 	struct cuts cuts;		/* what composing took away */
+	const char **sources;		/* the files that were read */
+	size_t n_sources, cap_sources;
 	struct policy policy;		/* the result */
 };
 
@@ -30,7 +32,7 @@ int compose_text(struct composition *c, const struct source *src, const struct d
 int compose_read_source(struct composition *c, const char *path, struct source *ret) MUST_USE;
 /* The files of the request, composed: no ceilings, settings or defaults. */
 int compose_files(struct composition *c, const struct cordon_request *req) MUST_USE;
-/* Everything: ceilings, the project, the settings; no defaults. */
+/* Everything: the project, the settings, defaults, the ceilings. */
 int compose_all(struct composition *c, const struct cordon_request *req) MUST_USE;
 /* Fill what nobody said. */
 int compose_defaults(struct composition *c) MUST_USE;

@@ -53,28 +53,53 @@ static int each_line(struct composition *c, line_fn *tell, void *arg)
 	if (each_value(c, &c->policy.base, STR(""), tell, arg) < 0)
 		return -1;
 	for (size_t i = 0; i < c->policy.n_phases; i++)
-		if (each_value(c, &c->policy.phases[i].section, c->policy.phases[i].name, tell, arg) < 0)
+		if (each_value(c, &c->policy.phases[i].section, c->policy.phases[i].name, tell,
+			       arg) < 0)
 			return -1;
 	return 0;
 }
 
 /* ---- for people --------------------------------------------------------- */
 
-static void print_key_of(struct str phase, const char *key, struct buf *out)
+static void pad(struct buf *out, size_t start, size_t width)
 {
-	if (phase.n)
-		buf_printf(out, "phase.%.*s.", STR_FMT(phase));
-	buf_puts(out, key);
+	do
+		buf_putc(out, ' ');
+	while (out->n - start < width && buf_ok(out));
+}
+
+static void print_place(struct place at, struct buf *out)
+{
+	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES);
+
+	place_print(at, &text);
+	buf_put_plain(out, (struct str){ buf_text(&text), text.n });
+}
+
+/* KEY VALUE PLACE, in columns. */
+static void print_line(const struct line *line, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (line->phase.n) {
+		buf_puts(out, "phase.");
+		buf_put_plain(out, line->phase);
+		buf_putc(out, '.');
+	}
+	buf_puts(out, line->key);
+	pad(out, start, 21);
+	start = out->n;
+	buf_put_plain(out, line->value);
+	pad(out, start, 37);
+	buf_putc(out, ' ');
+	print_place(line->at, out);
 }
 
 static int tell_people(void *arg, const struct line *line)
 {
 	struct buf *out = arg;
-	cleanup_buf struct buf key = BUF(512);
 
-	print_key_of(line->phase, line->key, &key);
-	buf_printf(out, "%-20s %-36.*s  ", buf_text(&key), STR_FMT(line->value));
-	place_print(line->at, out);
+	print_line(line, out);
 	buf_putc(out, '\n');
 	return 0;
 }
@@ -85,13 +110,11 @@ static void print_cuts(const struct cuts *cuts, struct buf *out)
 		buf_puts(out, "\ncut:\n");
 	for (size_t i = 0; i < cuts->n; i++) {
 		const struct cut *cut = &cuts->items[i];
-		cleanup_buf struct buf key = BUF(512);
 
-		print_key_of(cut->phase, fields[cut->id].key, &key);
-		buf_printf(out, "%-20s %-36.*s  ", buf_text(&key), STR_FMT(cut->what));
-		place_print(cut->at, out);
+		print_line(&(struct line){ fields[cut->id].key, cut->phase, cut->what, cut->at },
+			   out);
 		buf_puts(out, "  by ");
-		place_print(cut->by, out);
+		print_place(cut->by, out);
 		buf_putc(out, '\n');
 	}
 }
@@ -138,7 +161,9 @@ static int tell_command(struct composition *c, const struct cordon_request *req,
 {
 	const struct field_value *block = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct str *argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
-	struct line line = { "command", STR(""), STR("may be executed"), { "commands.block", 0, 0 } };
+	struct line line = {
+		"command", STR(""), STR("may be executed"), { "commands.block", 0, 0 }
+	};
 
 	if (!argv)
 		return -1;
@@ -195,7 +220,7 @@ int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
 
 	if (composition_init(&c, req, err) < 0)
 		return -1;
-	if (compose_all(&c, req) < 0 || compose_defaults(&c) < 0)
+	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if ((req->json ? explain_json(&c, req, &out) : explain_text(&c, req, &out)) < 0)
 		return err_nomem(err);

@@ -9,25 +9,44 @@
 static int need_files(const struct cordon_request *req, size_t least, size_t most,
 		      struct cordon_err *err)
 {
-	if (req->n_files < least || req->n_files > most)
-		return err_set(err, CORDON_E_USAGE, "%zu policy files were given; %zu %s needed",
-			       req->n_files, least, least == 1 ? "is" : "are");
+	if (req->n_files < least)
+		return err_set(err, CORDON_E_USAGE, "%zu policy file%s given; %zu needed",
+			       req->n_files, req->n_files == 1 ? " is" : "s are", least);
+	if (req->n_files > most)
+		return err_set(err, CORDON_E_USAGE, "%zu policy files are given; %zu at most",
+			       req->n_files, most);
 	return 0;
 }
 
-int cordon_check(const struct cordon_request *req, struct cordon_answer *ret, struct cordon_err *err)
+/* One file by itself.  -1: it could not be read at all. */
+static int check_file(struct composition *c, const struct cordon_request *req, const char *path)
+{
+	const struct dialect *d;
+	struct source src;
+	struct policy one;
+
+	if (compose_read_source(c, path, &src) < 0)
+		return -1;
+	d = req->dialect ? dialect_find(req->dialect) : dialect_detect(&src);
+	if (!d)
+		return diag_error(&c->diags, (struct place){ 0 }, "'%s' is not a dialect",
+				  req->dialect);
+	/* What is wrong with it is the answer. */
+	(void)!compose_text(c, &src, d, &one);
+	return 0;
+}
+
+int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
+		 struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
+	int rc = 0;
 
-	if (composition_init(&c, req, err) < 0 || need_files(req, 1, MAX_POLICY_LAYERS, err) < 0)
+	if (composition_init(&c, req, err) < 0 || need_files(req, 1, SIZE_MAX, err) < 0)
 		return -1;
-	for (size_t i = 0; i < req->n_files; i++) {
-		struct policy one;
-
-		/* Each file by itself: whether they compose is another question. */
-		(void)!compose_file(&c, req->files[i], req->dialect, &one);
-	}
-	return answer_fill(ret, c.diags.n_errors == 0, NULL, &c, 0, err);
+	for (size_t i = 0; i < req->n_files; i++)
+		rc |= check_file(&c, req, req->files[i]);
+	return answer_fill(ret, c.diags.n_errors == 0, NULL, &c, rc, err);
 }
 
 int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *ret,
@@ -84,8 +103,8 @@ int cordon_policy_convert(const struct cordon_request *req, const char *to,
 
 /* Two texts of one dialect that composes by its own rules. */
 static int intersect_own(struct composition *c, const struct cordon_request *req,
-			 const struct dialect *d, const struct source *src, struct cordon_answer *ret,
-			 struct cordon_err *err)
+			 const struct dialect *d, const struct source *src,
+			 struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct json_out j = { .out = &out, .indent = 2 };
@@ -94,8 +113,8 @@ static int intersect_own(struct composition *c, const struct cordon_request *req
 
 	for (size_t i = 0; i < 2; i++)
 		if (d->parse(&src[i], &c->arena, &trees[i], &why) < 0)
-			return answer_fill(ret, false, NULL, c, diag_err(&c->diags, req->files[i], &why),
-					   err);
+			return answer_fill(ret, false, NULL, c,
+					   diag_err(&c->diags, req->files[i], &why), err);
 	if (d->intersect(&trees[0], &trees[1], &j, &why) < 0) {
 		/* A text that is wrong has a place; a refusal to compose has none. */
 		diag_err(&c->diags, why.line ? req->files[0] : NULL, &why);
@@ -168,8 +187,10 @@ int cordon_policy_diff(const struct cordon_request *req, struct cordon_answer *r
 			rc = compose_defaults(&c);
 		two[i] = c.policy;
 	}
-	if (rc == 0)
-		lines = policy_diff(&two[0], req->files[0], &two[1], req->files[1], &out);
+	if (rc == 0 && policy_diff((struct named_policy){ &two[0], req->files[0] },
+				   (struct named_policy){ &two[1], req->files[1] }, &out, &lines,
+				   err) < 0)
+		return -1;
 	return answer_fill(ret, lines == 0, &out, &c, rc, err);
 }
 
@@ -183,17 +204,20 @@ static int parse_answers(struct composition *c, const struct cordon_question *q,
 		return err_nomem(err);
 	for (size_t i = 0; i < q->n_resolves_to; i++)
 		if (!host_addr_parse(str_from(q->resolves_to[i]), &(*ret)[i]))
-			return err_set(err, CORDON_E_USAGE, "'%s' is not an address", q->resolves_to[i]);
+			return err_set(err, CORDON_E_USAGE, "'%s' is not an address",
+				       q->resolves_to[i]);
 	return 0;
 }
 
 static int match_targets(struct composition *c, const struct cordon_question *q, struct buf *out,
 			 bool *ret_yes, struct cordon_err *err)
 {
-	const struct phase *phase = q->phase ? policy_find_phase(&c->policy, str_from(q->phase)) : NULL;
+	const struct phase *phase = NULL;
 	struct host_addr *answers;
 	struct matcher m;
 
+	if (q->phase)
+		phase = policy_find_phase(&c->policy, str_from(q->phase));
 	if (q->phase && !phase)
 		return err_set(err, CORDON_E_USAGE, "the policy has no phase '%s'", q->phase);
 	if (parse_answers(c, q, &answers, err) < 0 ||
@@ -204,10 +228,10 @@ static int match_targets(struct composition *c, const struct cordon_question *q,
 
 		matcher_check(&m, str_from(q->targets[i]), answers, q->n_resolves_to, &v);
 		*ret_yes &= v.allowed;
-		if (v.allowed)
-			buf_puts(out, "allowed\n");
-		else
-			buf_printf(out, "denied: %s\n", v.reason);
+		buf_puts(out, v.allowed ? "allowed" : "denied: ");
+		if (!v.allowed)
+			buf_put_plain(out, str_from(v.reason));
+		buf_putc(out, '\n');
 	}
 	return 0;
 }
@@ -226,10 +250,10 @@ static int match_command(struct composition *c, const struct cordon_question *q,
 	if (command_text_check(rules, v->n, str_from(q->command), &verdict, err) < 0)
 		return -1;
 	*ret_yes = !verdict.blocked;
+	buf_puts(out, verdict.blocked ? "blocked: " : "allowed");
 	if (verdict.blocked)
-		buf_printf(out, "blocked: %s\n", verdict.message);
-	else
-		buf_puts(out, "allowed\n");
+		buf_put_plain(out, str_from(verdict.message));
+	buf_putc(out, '\n');
 	return 0;
 }
 
@@ -244,7 +268,8 @@ int cordon_policy_match(const struct cordon_request *req, const struct cordon_qu
 	if (composition_init(&c, req, err) < 0 || need_files(req, 1, MAX_POLICY_LAYERS, err) < 0)
 		return -1;
 	if (q->size != sizeof(*q))
-		return err_set(err, CORDON_E_USAGE, "the question is of another version of cordon.h");
+		return err_set(err, CORDON_E_USAGE,
+			       "the question is of another version of cordon.h");
 	rc = compose_files(&c, req);
 	if (rc == 0)
 		rc = compose_defaults(&c);

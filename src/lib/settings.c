@@ -2,42 +2,58 @@
 #include "lib/settings.h"
 
 #include "base/path.h"
+#include "policy/covering.h"
 
 static int find_field(struct composition *c, const struct cordon_setting *s, enum field_id *ret)
 {
 	*ret = field_find(str_from(s->key));
 	if (*ret == N_FIELDS)
-		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 }, "'%s' is not a field",
-				  s->key);
+		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 },
+				  "'%s' is not a field", s->key);
 	return 0;
+}
+
+/* Which fields say together what can be read and written [M3]. */
+static const enum field_id root_fields[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_PROTECT };
+
+static bool is_root_field(enum field_id id)
+{
+	return id == F_FILES_WRITE || id == F_FILES_READ;
 }
 
 /* The field's default, written out, when nobody wrote the field: what is added
  * must not replace it. */
 static int write_out_default(struct composition *c, enum field_id id)
 {
+	struct field_value *f = c->policy.base.f;
 	struct policy scratch;
 	struct reader r = compose_reader(c, &scratch, "default");
 
-	if (c->policy.base.f[id].set)
+	if (f[id].set)
 		return 0;
 	policy_init(&scratch, &c->arena);
+	for (size_t i = 0; is_root_field(id) && i < ARRAY_SIZE(root_fields); i++)
+		scratch.base.f[root_fields[i]] = f[root_fields[i]];
 	if (read_defaults(&r) < 0)
 		return -1;
 	/* [M4]: this list is set together with the mode. */
 	if (id == F_NETWORK_ALLOW)
 		read_list_start(&scratch.base, id, (struct place){ "default", 0, 0 });
-	c->policy.base.f[id] = scratch.base.f[id];
+	f[id] = scratch.base.f[id];
+	for (size_t i = 0; is_root_field(id) && i < ARRAY_SIZE(root_fields); i++)
+		f[root_fields[i]] = scratch.base.f[root_fields[i]];
 	return 0;
 }
 
-static int append(struct composition *c, enum field_id id, const struct field_value *more)
+/* `section` gets the entries of `more` as well.  Lists may be shared with a
+ * phase or another layer: never written in place. */
+static int append(struct composition *c, struct section *s, enum field_id id,
+		  const struct field_value *more)
 {
-	struct field_value *v = &c->policy.base.f[id];
-	struct field_value wider = { .set = true, .at = v->at };
+	const struct field_value *v = &s->f[id];
+	struct field_value wider = { .set = true, .at = v->set ? v->at : more->at };
 	struct cordon_err err;
 
-	/* Lists may be shared with another layer: never written in place. */
 	for (size_t i = 0; i < v->n + more->n; i++) {
 		struct item *slot = field_value_add(&wider, &c->arena);
 
@@ -47,68 +63,121 @@ static int append(struct composition *c, enum field_id id, const struct field_va
 	}
 	if (field_value_canonical(id, &wider, &c->arena, &err) < 0)
 		return diag_error(&c->diags, more->at, "%s", err.msg);
-	*v = wider;
+	s->f[id] = wider;
 	return 0;
+}
+
+/* A map's later value wins over what the files set. */
+static int replace_names(struct composition *c, struct section *s, enum field_id id,
+			 const struct field_value *more)
+{
+	struct field_value kept = { .set = true, .at = s->f[id].at };
+
+	for (size_t i = 0; i < s->f[id].n; i++) {
+		const struct item *item = &s->f[id].items[i];
+		struct item *slot;
+
+		if (item_find_covering(KIND_ENV_MAP, more, item))
+			continue;
+		slot = field_value_add(&kept, &c->arena);
+		if (!slot)
+			return diag_error(&c->diags, more->at, "out of memory");
+		*slot = *item;
+	}
+	s->f[id] = kept;
+	return append(c, s, id, more);
+}
+
+static int add_to(struct composition *c, struct section *s, enum field_id id,
+		  const struct field_value *more)
+{
+	if (id == F_ENV_SET)
+		return replace_names(c, s, id, more);
+	if (append(c, s, id, more) < 0)
+		return -1;
+	if (id == F_NETWORK_ALLOW)
+		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, more->at);
+	return 0;
+}
+
+/* Does what is added to the base hold in a phase, too?  What takes away always
+ * does; what grants does where the phase has what its base has. */
+static bool reaches_phase(enum field_id id, const struct section *base, const struct section *phase)
+{
+	if (!field_in_phase(id))
+		return false;
+	if (fields[id].merge == MERGE_UNION)
+		return true;
+	return field_value_eq(id, &base->f[id], &phase->f[id]) &&
+	       (id != F_NETWORK_ALLOW || field_value_eq(F_NETWORK_MODE, &base->f[F_NETWORK_MODE],
+							&phase->f[F_NETWORK_MODE]));
 }
 
 static int add_values(struct composition *c, enum field_id id, const struct field_value *more)
 {
-	if (write_out_default(c, id) < 0)
+	struct section before = c->policy.base;
+
+	if (write_out_default(c, id) < 0 || add_to(c, &c->policy.base, id, more) < 0)
 		return -1;
-	return append(c, id, more);
-}
+	for (size_t i = 0; i < c->policy.n_phases; i++) {
+		struct section *phase = &c->policy.phases[i].section;
 
-/* A map's later value wins over what the files set. */
-static void drop_names(struct field_value *v, const struct field_value *more)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < v->n; i++) {
-		bool again = false;
-
-		for (size_t k = 0; k < more->n; k++)
-			again |= str_eq(v->items[i].text, more->items[k].text);
-		if (!again)
-			v->items[kept++] = v->items[i];
+		if (!reaches_phase(id, &before, phase))
+			continue;
+		/* What the base had no word about, it now has [M2]. */
+		if (fields[id].merge != MERGE_UNION || !phase->f[id].set) {
+			phase->f[id] = c->policy.base.f[id];
+			if (id == F_NETWORK_ALLOW)
+				phase->f[F_NETWORK_MODE] = c->policy.base.f[F_NETWORK_MODE];
+		} else if (add_to(c, phase, id, more) < 0) {
+			return -1;
+		}
 	}
-	v->n = kept;
+	return 0;
 }
 
 /* -r inside a writable root keeps that part from being written. */
-static bool is_inside_write(const struct composition *c, const struct field_value *root)
+static int add_read(struct composition *c, const struct field_value *more)
 {
 	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
 
-	for (size_t i = 0; i < write->n; i++)
-		if (path_within(root->items[0].text.s, write->items[i].text.s))
-			return true;
-	return false;
+	if (write_out_default(c, F_FILES_WRITE) < 0)
+		return -1;
+	return add_values(c, item_find_covering(KIND_ROOTS, write, more->items) ? F_FILES_PROTECT
+										 : F_FILES_READ,
+			  more);
+}
+
+/* -w around a root that a file names for reading alone keeps that one from
+ * being written, as if both stood in the file [M3]. */
+static int add_write(struct composition *c, const struct field_value *more)
+{
+	struct section *base = &c->policy.base;
+	const struct item *root = &more->items[0];
+	const struct field_value read = base->f[F_FILES_READ];
+
+	for (size_t i = 0; i < read.n; i++) {
+		const struct field_value one = { .set = true, .at = read.items[i].at,
+						 .items = &read.items[i], .n = 1 };
+
+		if (!str_eq(read.items[i].text, root->text) &&
+		    path_within(read.items[i].text.s, root->text.s) &&
+		    !item_find_covering(KIND_ROOTS, &base->f[F_FILES_WRITE], &read.items[i]) &&
+		    add_values(c, F_FILES_PROTECT, &one) < 0)
+			return -1;
+	}
+	if (base->f[F_FILES_READ].set && append(c, base, F_FILES_READ, more) < 0)
+		return -1;
+	return add_values(c, F_FILES_WRITE, more);
 }
 
 static int add_parsed(struct composition *c, enum field_id id, const struct field_value *more)
 {
-	struct section *base = &c->policy.base;
-
-	switch (id) {
-	case F_FILES_READ:
-		if (write_out_default(c, F_FILES_WRITE) < 0)
-			return -1;
-		return add_values(c, is_inside_write(c, more) ? F_FILES_PROTECT : F_FILES_READ, more);
-	case F_FILES_WRITE:
-		if (base->f[F_FILES_READ].set && append(c, F_FILES_READ, more) < 0)
-			return -1;
-		return add_values(c, id, more);
-	case F_NETWORK_ALLOW:
-		if (add_values(c, id, more) < 0)
-			return -1;
-		read_number(base, F_NETWORK_MODE, NETWORK_ALLOWLIST, more->at);
-		return 0;
-	case F_ENV_SET:
-		drop_names(&base->f[id], more);
-		return add_values(c, id, more);
-	default:
-		return add_values(c, id, more);
-	}
+	if (id == F_FILES_READ)
+		return add_read(c, more);
+	if (id == F_FILES_WRITE)
+		return add_write(c, more);
+	return add_values(c, id, more);
 }
 
 static int add_one(struct composition *c, const struct cordon_setting *s)
@@ -184,30 +253,31 @@ int settings_add(struct composition *c, const struct cordon_setting *settings, s
 	return bad;
 }
 
-int settings_tighten(struct composition *c, const struct cordon_setting *settings, size_t n)
+static int tighten_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct policy layer;
-	struct reader r = compose_reader(c, &layer, "");
+	struct reader r = compose_reader(c, &layer, s->origin);
 	struct cordon_err err;
-	bool any = false;
+	enum field_id id;
 
 	policy_init(&layer, &c->arena);
-	for (size_t i = 0; i < n; i++) {
-		struct place at = { settings[i].origin, 0, 0 };
-		enum field_id id;
-
-		if (settings[i].op != CORDON_TIGHTEN)
-			continue;
-		any = true;
-		if (find_field(c, &settings[i], &id) < 0 ||
-		    read_field_text(&r, &layer.base, id, str_from(settings[i].value), at) < 0)
-			return -1;
-	}
-	if (!any)
-		return 0;
-	if (read_finish(&r) < 0)
+	if (find_field(c, s, &id) < 0 ||
+	    read_field_text(&r, &layer.base, id, str_from(s->value),
+			    (struct place){ s->origin, 0, 0 }) < 0 ||
+	    read_finish(&r) < 0)
 		return -1;
 	if (policy_intersect(&c->policy, &layer, &c->policy, &c->cuts, &err) < 0)
-		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 }, "%s", err.msg);
 	return 0;
+}
+
+/* Each is a layer of its own, so that their order does not matter. */
+int settings_tighten(struct composition *c, const struct cordon_setting *settings, size_t n)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (settings[i].op == CORDON_TIGHTEN)
+			bad |= tighten_one(c, &settings[i]);
+	return bad;
 }

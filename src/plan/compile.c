@@ -8,16 +8,9 @@
 #include "plan/files.h"
 #include "plan/seccomp.h"
 
-static const char *const protection_names[] = {
-	[PROTECT_USERNS] = "userns", [PROTECT_MOUNT] = "mount",	      [PROTECT_PID] = "pid",
-	[PROTECT_IPC] = "ipc",	     [PROTECT_UTS] = "uts",	      [PROTECT_NET] = "net",
-	[PROTECT_LANDLOCK] = "landlock", [PROTECT_SECCOMP] = "seccomp", [PROTECT_CGROUP] = "cgroup",
-};
-static_assert(ARRAY_SIZE(protection_names) == N_PROTECTIONS, "a protection without a name");
-
 const char *protection_name(enum protection p)
 {
-	return protection_names[p];
+	return field_words(KIND_PROTECTIONS)[p];
 }
 
 static int64_t number(const struct policy *p, enum field_id id)
@@ -58,12 +51,12 @@ static int check_built(const struct policy *p, struct cordon_err *err)
 
 static unsigned available(const struct host_caps *caps)
 {
-	return (unsigned)caps->userns << PROTECT_USERNS | (unsigned)caps->mount << PROTECT_MOUNT |
-	       (unsigned)caps->pid << PROTECT_PID | (unsigned)caps->ipc << PROTECT_IPC |
-	       (unsigned)caps->uts << PROTECT_UTS | (unsigned)caps->net << PROTECT_NET |
-	       (unsigned)(caps->landlock > 0) << PROTECT_LANDLOCK |
-	       (unsigned)caps->seccomp << PROTECT_SECCOMP |
-	       (unsigned)(caps->cgroup != HOST_CGROUP_NONE) << PROTECT_CGROUP;
+	return (unsigned)caps->userns << PROTECTION_USERNS | (unsigned)caps->mount << PROTECTION_MOUNT |
+	       (unsigned)caps->pid << PROTECTION_PID | (unsigned)caps->ipc << PROTECTION_IPC |
+	       (unsigned)caps->uts << PROTECTION_UTS | (unsigned)caps->net << PROTECTION_NET |
+	       (unsigned)(caps->landlock > 0) << PROTECTION_LANDLOCK |
+	       (unsigned)caps->seccomp << PROTECTION_SECCOMP |
+	       (unsigned)(caps->cgroup != HOST_CGROUP_NONE) << PROTECTION_CGROUP;
 }
 
 static unsigned named(const struct field_value *v)
@@ -72,7 +65,7 @@ static unsigned named(const struct field_value *v)
 
 	for (size_t i = 0; i < v->n; i++)
 		for (int p = 0; p < N_PROTECTIONS; p++)
-			if (str_is(v->items[i].text, protection_names[p]))
+			if (str_is(v->items[i].text, protection_name((enum protection)p)))
 				bits |= 1u << p;
 	return bits;
 }
@@ -82,13 +75,13 @@ static unsigned named(const struct field_value *v)
  * os_hardened wants the second layer, too. */
 static unsigned needed(const struct policy *p)
 {
-	unsigned bits = 1u << PROTECT_USERNS | 1u << PROTECT_MOUNT | 1u << PROTECT_PID |
-			1u << PROTECT_IPC | 1u << PROTECT_UTS | 1u << PROTECT_SECCOMP;
+	unsigned bits = 1u << PROTECTION_USERNS | 1u << PROTECTION_MOUNT | 1u << PROTECTION_PID |
+			1u << PROTECTION_IPC | 1u << PROTECTION_UTS | 1u << PROTECTION_SECCOMP;
 
 	if (number(p, F_NETWORK_MODE) != NETWORK_PUBLIC)
-		bits |= 1u << PROTECT_NET;
+		bits |= 1u << PROTECTION_NET;
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
-		bits |= 1u << PROTECT_LANDLOCK;
+		bits |= 1u << PROTECTION_LANDLOCK;
 	return bits | named(&p->base.f[F_REQUIRE]);
 }
 
@@ -98,16 +91,16 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	unsigned have = available(caps), want = needed(p);
 
 	if (number(p, F_NETWORK_MODE) == NETWORK_PUBLIC)
-		have &= ~(1u << PROTECT_NET);
+		have &= ~(1u << PROTECTION_NET);
 	for (int i = 0; i < N_PROTECTIONS; i++)
 		if (want & ~have & 1u << i)
 			return err_set(err, CORDON_E_HOST,
 				       "the policy needs %s, which this machine does not offer; "
-				       "cordon doctor says what to do", protection_names[i]);
+				       "cordon doctor says what to do", protection_name((enum protection)i));
 	plan->enforced = have;
 	plan->lacking = ((1u << N_PROTECTIONS) - 1) & ~have;
 	if (number(p, F_NETWORK_MODE) == NETWORK_PUBLIC)
-		plan->lacking &= ~(1u << PROTECT_NET);
+		plan->lacking &= ~(1u << PROTECTION_NET);
 	return 0;
 }
 

@@ -14,21 +14,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "policy/field.h"
 
-/* The protections a plan can have; the names are those of require/may_lack and
- * of `enforced` in the result. */
-enum protection {
-	PROTECT_USERNS,
-	PROTECT_MOUNT,
-	PROTECT_PID,
-	PROTECT_IPC,
-	PROTECT_UTS,
-	PROTECT_NET,
-	PROTECT_LANDLOCK,
-	PROTECT_SECCOMP,
-	PROTECT_CGROUP,
-	N_PROTECTIONS
-};
+/* As in require, may_lack and the result. */
 const char *protection_name(enum protection p);
 
 /* One step of building the file system that the command sees.  The new root is
@@ -44,7 +32,6 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
-	MOUNT_FILE,		/* a read-only file that holds source as its text */
 	N_PLAN_MOUNT_KINDS
 };
 

@@ -4,6 +4,7 @@
  * when it was read.
  */
 #include "base/path.h"
+#include "policy/covering.h"
 #include "policy/reader.h"
 
 static struct field_value *fv(struct section *s, enum field_id id)
@@ -11,23 +12,29 @@ static struct field_value *fv(struct section *s, enum field_id id)
 	return &s->f[id];
 }
 
-/* `base` is what a phase overrides; NULL for the base itself. */
+/* Is an empty list that nobody misses: it only takes away, or only adds, there
+ * is no default for it to replace, and the base of a phase does not have it. */
+static bool says_nothing(enum field_id id, const struct field_value *v, const struct section *base)
+{
+	return v->set && !v->n && !fields[id].preset[0] && !(base && base->f[id].set) &&
+	       (fields[id].merge == MERGE_UNION || fields[id].merge == MERGE_JOIN);
+}
+
+/* `base` is NULL, or that of the phase. */
 static int canonical_lists(struct reader *r, struct section *s, const struct section *base)
 {
 	struct cordon_err err;
 
-	for (int id = 0; id < N_FIELDS; id++) {
-		struct field_value *v = &s->f[id];
-		bool inherited = base && v->items == base->f[id].items;
+	for (int i = 0; i < N_FIELDS; i++) {
+		enum field_id id = (enum field_id)i;
+		struct field_value *v = &s->f[i];
 
-		if (v->set && v->n > 1 && !inherited &&
-		    field_value_canonical((enum field_id)id, v, r->policy->arena, &err) < 0)
+		if (base && field_value_is_shared(v, &base->f[i]))
+			continue;
+		if (v->set && v->n > 1 &&
+		    field_value_canonical(id, v, r->policy->arena, &err) < 0)
 			return diag_error(r->diags, v->at, "%s", err.msg);
-		/* A list that only takes away, or only adds, says nothing when it
-		 * is empty, unless there is a default, or in a phase the value of
-		 * the base, for it to replace. */
-		if (v->set && !v->n && !fields[id].preset[0] && !(base && base->f[id].set) &&
-		    (fields[id].merge == MERGE_UNION || fields[id].merge == MERGE_JOIN))
+		if (says_nothing(id, v, base))
 			*v = (struct field_value){ 0 };
 	}
 	return 0;
@@ -67,73 +74,45 @@ static void settle_network(struct reader *r, struct section *s)
 	*allow = (struct field_value){ 0 };
 }
 
-/* The rule of `list` that equals `rule`. */
-static const struct item *find_host(const struct field_value *list, const struct host_rule *rule)
+int read_check_hosts(struct reader *r, const struct section *s)
 {
-	for (size_t lo = 0, hi = list->n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = host_rule_cmp(list->items[mid].host, rule);
-
-		if (c == 0)
-			return &list->items[mid];
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
-}
-
-static struct host_rule *rules_of(struct reader *r, const struct field_value *v)
-{
-	struct host_rule *rules = arena_new(r->policy->arena, v->n + 1, sizeof(*rules));
-
-	for (size_t i = 0; rules && i < v->n; i++)
-		rules[i] = *v->items[i].host;
-	return rules;
-}
-
-/* An allow rule all of whose hosts are denied can never match. */
-static void check_dead_allows(struct reader *r, struct section *s)
-{
-	struct field_value *allow = fv(s, F_NETWORK_ALLOW), *deny = fv(s, F_NETWORK_DENY);
-	struct host_rule *a, *d;
-	struct host_meet *meets;
+	const struct field_value *allow = &s->f[F_NETWORK_ALLOW], *deny = &s->f[F_NETWORK_DENY];
+	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
+	const struct item *const *by;
 	struct cordon_err err;
-	size_t n;
+	int bad = 0;
 
 	if (!allow->n || !deny->n)
-		return;
-	a = rules_of(r, allow);
-	d = rules_of(r, deny);
-	if (!a || !d || host_rules_meet(a, allow->n, d, deny->n, r->policy->arena, &meets, &n, &err) < 0) {
-		diag_error(r->diags, allow->at, "out of memory");
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct item *dead = find_host(allow, &meets[i].rule);
-		cleanup_buf struct buf by = BUF(512), what = BUF(512);
+		return 0;
+	if (items_find_covering(allow, F_NETWORK_DENY, deny, &scratch, &by, &err) < 0)
+		return diag_error(r->diags, allow->at, "%s", err.msg);
+	for (size_t i = 0; i < allow->n; i++) {
+		cleanup_buf struct buf rule = BUF(512), what = BUF(512);
 
-		if (!dead)
+		if (!by[i])
 			continue;
-		host_rule_print(dead->host, &what);
-		host_rule_print(&d[meets[i].b], &by);
-		diag_error(r->diags, dead->at,
-			   "network.allow: '%s' can never match, since network.deny has '%s'; remove one",
-			   buf_text(&what), buf_text(&by));
+		host_rule_print(allow->items[i].host, &what);
+		host_rule_print(by[i]->host, &rule);
+		bad = diag_error(
+			r->diags, allow->items[i].at,
+			"network.allow: '%s' can never match, since network.deny has '%s'; "
+			"remove one",
+			buf_text(&what), buf_text(&rule));
 	}
+	return bad;
+}
+
+/* A phase that takes over both lists would only say the same again. */
+static void check_dead_allows(struct reader *r, const struct section *s,
+			      const struct section *base)
+{
+	if (base && field_value_is_shared(&s->f[F_NETWORK_ALLOW], &base->f[F_NETWORK_ALLOW]) &&
+	    field_value_is_shared(&s->f[F_NETWORK_DENY], &base->f[F_NETWORK_DENY]))
+		return;
+	read_check_hosts(r, s);
 }
 
 /* ---- files -------------------------------------------------------------- */
-
-/* The root of `list` that holds `path`, or NULL. */
-static const struct item *root_of(const struct field_value *list, const char *path)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (path_within(path, list->items[i].text.s))
-			return &list->items[i];
-	return NULL;
-}
 
 /* Add a path to files.protect without losing the default sets, which hold
  * while the field is not written. */
@@ -147,6 +126,10 @@ static int protect_path(struct reader *r, struct section *s, const struct item *
 		for (; *set; set++)
 			if (read_field_text(r, s, F_FILES_PROTECT, str_from(*set), root->at) < 0)
 				return -1;
+	if (v->n >= field_most(KIND_PROTECT))
+		return diag_error(r->diags, root->at,
+				  "files.protect has more than %zu entries with the read roots "
+				  "inside writable ones; remove some", field_most(KIND_PROTECT));
 	slot = field_value_add(v, r->policy->arena);
 	if (!slot)
 		return diag_error(r->diags, root->at, "out of memory");
@@ -154,52 +137,112 @@ static int protect_path(struct reader *r, struct section *s, const struct item *
 	return 0;
 }
 
+/* Add the writable roots to those that can be read. */
+static int add_writable(struct reader *r, struct section *s)
+{
+	const struct field_value *write = fv(s, F_FILES_WRITE);
+	struct field_value *read = fv(s, F_FILES_READ);
+
+	for (size_t i = 0; i < write->n; i++) {
+		struct item *slot = field_value_add(read, r->policy->arena);
+
+		if (!slot)
+			return diag_error(r->diags, read->at, "out of memory");
+		*slot = write->items[i];
+	}
+	return 0;
+}
+
 /* [M3] */
-static void settle_roots(struct reader *r, struct section *s)
+static int settle_roots(struct reader *r, struct section *s)
 {
 	struct field_value *write = fv(s, F_FILES_WRITE), *read = fv(s, F_FILES_READ);
 	size_t kept = 0;
 
 	if (!write->set || !read->set)
-		return;
+		return 0;
 	for (size_t i = 0; i < read->n; i++) {
 		const struct item *root = &read->items[i];
-		const struct item *outer = root_of(write, root->text.s);
+		const struct item *outer = item_find_covering(KIND_ROOTS, write, root);
 
 		if (!outer)
 			read->items[kept++] = *root;
 		else if (str_eq(outer->text, root->text))
 			diag_error(r->diags, root->at,
-				   "'%s' is in both files.read and files.write; remove one", root->text.s);
+				   "'%s' is in both files.read and files.write; remove one",
+				   root->text.s);
 		else if (protect_path(r, s, root) < 0)
-			return;
+			return -1;
 	}
 	read->n = kept;
-	for (size_t i = 0; i < write->n; i++) {
-		struct item *slot = field_value_add(read, r->policy->arena);
+	return add_writable(r, s);
+}
 
-		if (!slot) {
-			diag_error(r->diags, read->at, "out of memory");
-			return;
-		}
-		*slot = write->items[i];
+/* A root that is written to be read is not writable by default: without the
+ * word "write" nobody asked for more. */
+static void drop_equal_roots(struct field_value *write, const struct field_value *read)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < write->n; i++) {
+		const struct item *same = item_find_covering(KIND_ROOTS, read, &write->items[i]);
+
+		if (!same || !str_eq(same->text, write->items[i].text))
+			write->items[kept++] = write->items[i];
 	}
+	write->n = kept;
+}
+
+int read_settle_defaults(struct reader *r, bool write_is_default, bool read_is_default)
+{
+	struct section *s = &r->policy->base;
+	struct cordon_err err;
+
+	if (!write_is_default && !read_is_default)
+		return 0;
+	if (write_is_default)
+		drop_equal_roots(fv(s, F_FILES_WRITE), fv(s, F_FILES_READ));
+	if (settle_roots(r, s) < 0)
+		return -1;
+	if (field_value_canonical(F_FILES_READ, fv(s, F_FILES_READ), r->policy->arena, &err) < 0 ||
+	    field_value_canonical(F_FILES_PROTECT, fv(s, F_FILES_PROTECT), r->policy->arena,
+				  &err) < 0)
+		return diag_error(r->diags, fv(s, F_FILES_READ)->at, "%s", err.msg);
+	return 0;
+}
+
+/* The denied path that is `root` or above it, or NULL.  Paths are sorted as
+ * texts, so each one above is looked up. */
+const struct item *read_find_denied(const struct field_value *deny, const struct item *root)
+{
+	struct item above = { .text = root->text };
+
+	while (above.text.n) {
+		const struct item *found = item_find_covering(KIND_PATHS, deny, &above);
+
+		if (found)
+			return found;
+		if (above.text.n == 1)
+			return NULL;
+		while (above.text.s[above.text.n - 1] != '/')
+			above.text.n--;
+		above.text.n -= above.text.n > 1 ? 1 : 0;
+	}
+	return NULL;
 }
 
 static void check_denied_roots(struct reader *r, struct section *s, enum field_id id)
 {
-	struct field_value *roots = fv(s, id), *deny = fv(s, F_FILES_DENY);
+	const struct field_value *roots = fv(s, id), *deny = fv(s, F_FILES_DENY);
 
-	for (size_t i = 0; i < roots->n; i++)
-		for (size_t d = 0; d < deny->n; d++) {
-			const char *path = deny->items[d].text.s;
+	for (size_t i = 0; i < roots->n; i++) {
+		const struct item *by = read_find_denied(deny, &roots->items[i]);
 
-			if (path[0] == '/' && !strchr(path, '*') &&
-			    path_within(roots->items[i].text.s, path))
-				diag_error(r->diags, roots->items[i].at,
-					   "%s: '%s' is denied by '%s' in files.deny; remove one",
-					   fields[id].key, roots->items[i].text.s, path);
-		}
+		if (by)
+			diag_error(r->diags, roots->items[i].at,
+				   "%s: '%s' is denied by '%s' in files.deny; remove one",
+				   fields[id].key, roots->items[i].text.s, by->text.s);
+	}
 }
 
 static void check_protections(struct reader *r, struct section *s)
@@ -216,27 +259,34 @@ static void check_protections(struct reader *r, struct section *s)
 
 /* ---- sections ----------------------------------------------------------- */
 
+/* `base` is NULL, or that of the phase. */
 static int finish_section(struct reader *r, struct section *s, const struct section *base)
 {
 	settle_network(r, s);
 	if (canonical_lists(r, s, base) < 0)
 		return -1;
-	check_map(r, s);
-	check_dead_allows(r, s);
+	if (!base || !field_value_is_shared(fv(s, F_ENV_SET), &base->f[F_ENV_SET]))
+		check_map(r, s);
+	check_dead_allows(r, s, base);
 	return 0;
 }
 
 static int finish_base(struct reader *r)
 {
 	struct section *s = &r->policy->base;
+	struct cordon_err err;
 
-	if (finish_section(r, s, NULL) < 0)
-		return -1;
+	/* Before files.read is canonical: there a wide root would swallow one
+	 * inside a writable root, which stands for a protected path. */
+	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) < 0 ||
+	    field_value_canonical(F_FILES_DENY, fv(s, F_FILES_DENY), r->policy->arena, &err) < 0)
+		return diag_error(r->diags, s->f[F_FILES_WRITE].at, "%s", err.msg);
 	check_denied_roots(r, s, F_FILES_WRITE);
 	check_denied_roots(r, s, F_FILES_READ);
 	check_protections(r, s);
-	settle_roots(r, s);
-	return canonical_lists(r, s, NULL);
+	if (settle_roots(r, s) < 0)
+		return -1;
+	return finish_section(r, s, NULL);
 }
 
 /* [M2] */
@@ -248,20 +298,36 @@ static void inherit(const struct section *base, struct section *s)
 			s->f[id] = base->f[id];
 }
 
+static int finish_phase(struct reader *r, struct section *s)
+{
+	const struct section *base = &r->policy->base;
+
+	if (s->f[F_NETWORK_ALLOW].set && !s->f[F_NETWORK_MODE].set)
+		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, s->f[F_NETWORK_ALLOW].at);
+	if (!s->f[F_NETWORK_MODE].set)
+		s->f[F_NETWORK_MODE] = base->f[F_NETWORK_MODE];
+	inherit(base, s);
+	return finish_section(r, s, base);
+}
+
 int read_finish(struct reader *r)
 {
+	size_t work = 0;
+
 	if (finish_base(r) < 0)
 		return -1;
 	for (size_t i = 0; i < r->policy->n_phases; i++) {
-		struct section *s = &r->policy->phases[i].section;
+		struct phase *phase = &r->policy->phases[i];
+		const struct section *s = &phase->section;
 
-		if (s->f[F_NETWORK_ALLOW].set && !s->f[F_NETWORK_MODE].set)
-			read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, s->f[F_NETWORK_ALLOW].at);
-		if (!s->f[F_NETWORK_MODE].set)
-			s->f[F_NETWORK_MODE] = r->policy->base.f[F_NETWORK_MODE];
-		inherit(&r->policy->base, s);
-		if (finish_section(r, s, &r->policy->base) < 0)
+		if (finish_phase(r, &phase->section) < 0)
 			return -1;
+		work += s->f[F_NETWORK_ALLOW].n + s->f[F_NETWORK_DENY].n;
+		if (work > MAX_PHASE_HOSTS)
+			return diag_error(
+				r->diags, phase->at,
+				"the phases have more than %u hosts together; remove some",
+				MAX_PHASE_HOSTS);
 	}
 	return r->diags->n_errors ? -1 : 0;
 }

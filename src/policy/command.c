@@ -59,7 +59,8 @@ struct str command_base_name(struct str word)
 		if (word.s[i] == '/')
 			from = i + 1;
 		/* Any text may hold a slash: the name starts somewhere inside it. */
-		if (word.s[i] == '\0' && i + 1 < word.n && word.s[++i] == HOLE_ANY)
+		if (word.s[i] == '\0' && i + 1 < word.n &&
+		    (word.s[++i] == HOLE_ANY || word.s[i] == HOLE_MANY))
 			from = i - 1;
 	}
 	return str_from_pos(word, from);
@@ -167,7 +168,7 @@ enum command_match command_name_check(const struct command_rule *r, struct str w
 		       COMMAND_MATCHES : COMMAND_DIFFERS;
 	if (is_only_env(name))
 		return COMMAND_DIFFERS;
-	if (!hole_find(name, HOLE_ANY)) {
+	if (!hole_find(name, HOLE_ANY) && !hole_find(name, HOLE_MANY)) {
 		sure = without_env(name, out, sizeof(out));
 		if (hole_may_be(sure, want, false))
 			return COMMAND_MATCHES;
@@ -207,9 +208,11 @@ static bool is_option(struct str word)
 	return word.n > 1 && word.s[0] == '-' && !str_is(word, "--");
 }
 
-static bool may_be_option(struct str word)
+/* Of what a value may be, options count only where several words may come
+ * from: `rm -f "$tmp"` is no `rm -rf /`, `rm $(cat list)` may be. */
+static bool may_be_options(struct str word)
 {
-	return word.n > 1 && word.s[0] == '\0' && word.s[1] == HOLE_ANY;
+	return word.n == 2 && word.s[0] == '\0' && word.s[1] == HOLE_MANY;
 }
 
 static void collect_options(struct str program, const struct str *argv, size_t n,
@@ -219,10 +222,10 @@ static void collect_options(struct str program, const struct str *argv, size_t n
 	for (size_t i = 1; i < n && !str_is(argv[i], "--"); i++) {
 		struct str word = argv[i];
 
-		ret->any |= may_be_option(word);
+		ret->any |= may_be_options(word);
 		if (!is_option(word))
 			continue;
-		ret->any |= hole_find(word, HOLE_ANY);
+		ret->any |= hole_find(word, HOLE_ANY) || hole_find(word, HOLE_MANY);
 		if (word.s[1] == '-') {
 			char letter = long_letter(program, str_from_pos(word, 2));
 
@@ -346,7 +349,7 @@ bool command_arguments_match(const struct command_rule *r, const struct str *arg
 		if (at >= n || !operand_matches(want, argv[at]))
 			return false;
 		/* What may be any words may be the next one, too. */
-		if (!may_be_option(argv[at]))
+		if (!may_be_options(argv[at]))
 			at++;
 	}
 	return true;

@@ -4,6 +4,13 @@
  * ("rm -rf /").  Against an argument vector it is exact; against shell text
  * it is a courtesy (a text can hide what it runs), and what cannot be told
  * from the text counts as blocked.
+ *
+ * The program is compared by its last path component.  Options are sets: -rf
+ * is -r -f is -fr is --recursive --force.  Every other word must begin an
+ * operand of the command, in order: "rm -rf /" is every absolute target, and
+ * "//./etc" begins with "/etc".  A `*` stands for any bytes.  A pattern with
+ * shell syntax in it is looked for in the text itself, white space collapsed,
+ * and never matches an argument vector.
  */
 #ifndef POLICY_COMMAND_H
 #define POLICY_COMMAND_H
@@ -25,17 +32,20 @@ struct command_rule {
 /* A blank pattern is refused. */
 int command_rule_parse(struct str text, struct arena *a, struct command_rule *ret,
 		       char why[COMMAND_WHY]) MUST_USE;
-/* Does running this vector do what the pattern names?  argv[0] may be a path. */
+/* Does running this vector do what the pattern names?  argv[0] may be a path.
+ * Programs that exec another one (sudo, env) are not looked into: that exec
+ * will be asked about, too.  busybox does not exec, so its applet counts. */
 bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n);
 
 struct command_verdict {
 	bool blocked;
-	const struct command_rule *rule;	/* the one that matched; NULL when the text hides
-						 * what it runs */
+	const struct command_rule *rule;	/* the first that matched; NULL when the text
+						 * hides what it runs or is not shell */
 	char message[COMMAND_WHY];		/* "Command blocked by sandbox policy: …" */
 };
 
-/* Judge one line of shell text.  Fails only for want of memory. */
+/* Judge shell text of any number of lines.  Without rules everything is
+ * allowed, unread.  Fails only for want of memory. */
 int command_text_check(const struct command_rule *rules, size_t n, struct str text,
 		       struct command_verdict *ret, struct cordon_err *err) MUST_USE;
 

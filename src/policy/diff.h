@@ -4,9 +4,15 @@
 
 #include "policy/model.h"
 
+/* A policy and what to call it. */
+struct named_policy {
+	const struct policy *policy;
+	const char *name;
+};
+
 /* What `b` allows that `a` does not, and the reverse, one line each.  Both
- * must have their defaults filled in.  Returns how many lines. */
-size_t policy_diff(const struct policy *a, const char *name_a, const struct policy *b,
-		   const char *name_b, struct buf *out);
+ * must have their defaults filled in.  *ret_lines: how many lines. */
+int policy_diff(struct named_policy a, struct named_policy b, struct buf *out, size_t *ret_lines,
+		struct cordon_err *err) MUST_USE;
 
 #endif

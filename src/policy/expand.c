@@ -7,12 +7,15 @@
 #include "policy/output.h"
 
 #define MAX_EXPAND_DEPTH	24	/* variables that refer to variables */
+#define MAX_CALLS		(4 * MAX_WAYS)
+#define MAX_CLASS		64u	/* bytes of a [class]; a longer one is plain text */
 
 /* One assignment of a variable. */
 struct value {
 	const struct shell_word *word;	/* NULL: `text` is the value */
 	struct str text;
 	bool is_loop, is_array, appends;
+	struct str scope;		/* the function that assigns it */
 };
 
 struct variable {
@@ -55,7 +58,7 @@ bool expand_work(struct expander *e, size_t n)
 
 void *expand_new(struct expander *e, size_t n, size_t size)
 {
-	void *p = expand_work(e, n * size / 4) ? arena_new(e->a, n, size) : NULL;
+	void *p = expand_work(e, n * size) ? arena_new(e->a, n, size) : NULL;
 
 	if (!p && !e->exhausted)
 		e->no_memory = true;
@@ -162,13 +165,26 @@ static void ways_add(struct expander *e, struct ways *ways, struct str text)
 	ways->items[ways->n++] = text;
 }
 
+/* At '[': where the class of file-name matching that it opens ends; 0: none. */
+static size_t class_end(struct str text, size_t i)
+{
+	struct str inside;
+	size_t n;
+
+	if (i + 2 >= text.n)
+		return 0;
+	inside = str_first(str_from_pos(text, i + 2), MIN(text.n - i - 2, MAX_CLASS));
+	n = str_find(inside, ']');
+	return n < inside.n ? i + 2 + n : 0;
+}
+
 /* Text as written or as the value of a variable, unquoted: its white space
  * separates fields and its stars match file names. */
 static void put_bare(struct buf *out, struct str text, bool is_source, struct str ifs)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.s[i];
-		size_t close = 0;
+		size_t close = c == '[' ? class_end(text, i) : 0;
 
 		if (c == '\0' && i + 1 < text.n) {
 			c = text.s[++i];
@@ -176,14 +192,9 @@ static void put_bare(struct buf *out, struct str text, bool is_source, struct st
 			buf_putc(out, c == HOLE_ENV ? (char)HOLE_ENV_BARE : c);
 			continue;
 		}
-		if (c == '[' && i + 2 < text.n)
-			close = str_find(str_from_pos(text, i + 2), ']') + i + 2;
-		if (close && close < text.n && close - i < 64) {
+		if (close) {
 			i = close;
 			c = '?';
-		} else if (c == '[') {
-			buf_putc(out, c);
-			continue;
 		}
 		if (!is_source && (c == '\t' || c == '\n' || str_find(ifs, c) < ifs.n))
 			c = ' ';
@@ -208,7 +219,7 @@ static struct str own_separators(struct expander *e)
 	return STR("");
 }
 
-static struct ways bare_ways(struct expander *e, struct ways from)
+static struct ways bare_ways(struct expander *e, struct ways from, bool is_output)
 {
 	struct ways ways = { expand_new(e, from.n, sizeof(struct str)), 0 };
 	struct str ifs = own_separators(e);
@@ -218,6 +229,8 @@ static struct ways bare_ways(struct expander *e, struct ways from)
 		struct ways one;
 
 		put_bare(&out, from.items[i], false, ifs);
+		if (is_output && out.n == 2 && out.data[1] == HOLE_ANY)
+			out.data[1] = HOLE_MANY;
 		one = one_way(e, buf_text(&out), out.n);
 		if (!one.n)
 			break;
@@ -257,7 +270,8 @@ static bool same_value(const struct value *a, const struct value *b)
 {
 	return str_eq(a->word ? a->word->source : a->text, b->word ? b->word->source : b->text) &&
 	       !a->word == !b->word && a->is_loop == b->is_loop &&
-	       a->is_array == b->is_array && a->appends == b->appends;
+	       a->is_array == b->is_array && a->appends == b->appends &&
+	       str_eq(a->scope, b->scope);
 }
 
 static void learn(struct expander *e, struct str name, const struct value *value)
@@ -291,10 +305,10 @@ void expand_learn_value(struct expander *e, struct str name, const struct str *v
 	learn(e, name, value ? &v : NULL);
 }
 
-static void learn_assign(struct expander *e, const struct shell_assign *a)
+static void learn_assign(struct expander *e, const struct shell_assign *a, struct str scope)
 {
 	struct value v = { .is_loop = a->is_loop, .is_array = a->is_array,
-			   .appends = a->appends };
+			   .appends = a->appends, .scope = scope };
 
 	if (!a->n_values && !a->is_array && !a->is_loop)
 		learn(e, a->name, &v);
@@ -305,7 +319,8 @@ static void learn_assign(struct expander *e, const struct shell_assign *a)
 }
 
 /* ${name:=word}, in any word. */
-static void learn_defaults(struct expander *e, const struct shell_word *word)
+static void learn_defaults(struct expander *e, const struct shell_word *word,
+			   struct str scope)
 {
 	for (size_t i = 0; i < word->n_parts; i++) {
 		const struct shell_part *part = &word->parts[i];
@@ -313,11 +328,11 @@ static void learn_defaults(struct expander *e, const struct shell_word *word)
 		if (part->kind != SHELL_VARIABLE || !part->op.n)
 			continue;
 		if (str_ends(part->op, "=") && part->arg->n_parts) {
-			struct value v = { .word = part->arg };
+			struct value v = { .word = part->arg, .scope = scope };
 
 			learn(e, part->text, &v);
 		}
-		learn_defaults(e, part->arg);
+		learn_defaults(e, part->arg, scope);
 	}
 }
 
@@ -325,36 +340,45 @@ void expand_learn(struct expander *e, const struct shell_script *script)
 {
 	for (size_t i = 0; i < script->n_commands && !e->no_memory; i++) {
 		const struct shell_command *cmd = &script->commands[i];
+		struct str scope = cmd->function.n ? cmd->function : e->scope;
 
 		for (size_t k = 0; k < cmd->n_assigns; k++)
-			learn_assign(e, &cmd->assigns[k]);
+			learn_assign(e, &cmd->assigns[k], scope);
 		for (size_t k = 0; k < cmd->n_words; k++)
-			learn_defaults(e, &cmd->words[k]);
+			learn_defaults(e, &cmd->words[k], scope);
 	}
 }
 
-void expand_learn_call(struct expander *e, struct argv args)
+static bool same_call(const struct call *c, struct str function, struct argv args)
 {
-	struct argv *calls;
+	bool same = c->args.n == args.n && str_eq(c->function, function);
 
-	for (size_t i = 0; i < e->n_calls; i++) {
-		bool same = e->calls[i].n == args.n;
+	for (size_t k = 0; same && k < args.n; k++)
+		same = str_eq(c->args.words[k], args.words[k]);
+	return same;
+}
 
-		for (size_t k = 0; same && k < args.n; k++)
-			same = str_eq(e->calls[i].words[k], args.words[k]);
-		if (same)
+void expand_learn_call(struct expander *e, struct str function, struct argv args)
+{
+	struct call *calls;
+
+	for (size_t i = 0; i < e->n_calls; i++)
+		if (!expand_work(e, 16) || same_call(&e->calls[i], function, args))
 			return;
-	}
-	if (!args.n || e->n_calls > 4 * MAX_WAYS)
+	if (!args.n || e->calls_anything)
 		return;
+	e->learned = true;
+	if (e->n_calls >= MAX_CALLS) {
+		e->calls_anything = true;
+		return;
+	}
 	calls = arena_grow(e->a, e->calls, e->n_calls, &e->cap_calls, sizeof(*calls));
 	if (!calls) {
 		e->no_memory = true;
 		return;
 	}
 	e->calls = calls;
-	calls[e->n_calls++] = args;
-	e->learned = true;
+	calls[e->n_calls++] = (struct call){ function, args };
 }
 
 static void join_into(struct buf *out, struct argv args, size_t from)
@@ -366,30 +390,40 @@ static void join_into(struct buf *out, struct argv args, size_t from)
 	}
 }
 
-/* $1 may be any argument of any call, $@ any call's arguments. */
+/* One call's contribution: $1 may be any argument, $@ is all of them. */
+static void add_call_ways(struct expander *e, struct argv args, bool all, struct ways *ways)
+{
+	for (size_t k = 0; k < args.n && ways->n < MAX_WAYS; k++) {
+		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
+		struct ways one;
+
+		if (all && k && !e->shifts)
+			break;
+		if (all)
+			join_into(&out, args, k);
+		else
+			buf_str(&out, args.words[k]);
+		one = one_way(e, buf_text(&out), out.n);
+		if (one.n)
+			ways_add(e, ways, one.items[0]);
+	}
+}
+
 static struct ways positional_ways(struct expander *e, struct str name)
 {
 	bool all = str_is(name, "@") || str_is(name, "*");
 	struct ways ways = { 0 };
 
+	if (e->calls_anything)
+		return hole_way(e, HOLE_ANY);
 	/* Of a text, $0 is the shell that runs it. */
 	if (str_is(name, "0"))
 		ways_add(e, &ways, STR("sh"));
 	for (size_t i = 0; i < e->n_calls; i++) {
-		for (size_t k = 0; k < e->calls[i].n && ways.n < MAX_WAYS; k++) {
-			cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-			struct ways one;
+		const struct call *c = &e->calls[i];
 
-			if (all && k && !e->shifts)
-				break;
-			if (all)
-				join_into(&out, e->calls[i], k);
-			else
-				buf_str(&out, e->calls[i].words[k]);
-			one = one_way(e, buf_text(&out), out.n);
-			if (one.n)
-				ways_add(e, &ways, one.items[0]);
-		}
+		if (!c->function.n || str_eq(c->function, e->scope))
+			add_call_ways(e, c->args, all, &ways);
 	}
 	return ways.n < MAX_WAYS ? ways : hole_way(e, HOLE_ANY);
 }
@@ -477,14 +511,17 @@ static struct ways value_ways(struct expander *e, size_t index, bool all)
 		return array_ways(e, &v, all);
 	if (is_array || appends)
 		return hole_way(e, HOLE_ANY);
-	for (size_t i = 0; i < v.n_values && expand_work(e, 1); i++)
+	for (size_t i = 0; i < v.n_values && expand_work(e, 1); i++) {
+		e->scope = v.values[i].scope;
 		add_value_ways(e, &v.values[i], &ways);
+	}
 	return ways;
 }
 
 static struct ways variable_ways(struct expander *e, struct str name, bool all)
 {
 	struct variable *v = find_variable(e, name);
+	struct str scope = e->scope;
 	struct ways ways;
 	size_t index;
 
@@ -498,6 +535,7 @@ static struct ways variable_ways(struct expander *e, struct str name, bool all)
 	v->busy = true;
 	e->depth++;
 	ways = value_ways(e, index, all);
+	e->scope = scope;
 	e->depth--;
 	v = &e->variables[index];
 	v->busy = false;
@@ -563,7 +601,7 @@ static void expand_variable(struct expander *e, const struct shell_part *part, b
 		return;
 	}
 	ways = part->op.n ? operator_ways(e, part) : plain_ways(e, part);
-	draft_fork(e, d, bare ? bare_ways(e, ways) : ways);
+	draft_fork(e, d, bare ? bare_ways(e, ways, false) : ways);
 }
 
 static void expand_source(struct expander *e, const struct shell_part *part, bool splits,
@@ -606,7 +644,8 @@ static void expand_parts(struct expander *e, const struct shell_word *word, bool
 			break;
 		case SHELL_OUTPUT:
 			ways = output_of_part(e, part);
-			draft_fork(e, d, splits && !part->quoted ? bare_ways(e, ways) : ways);
+			draft_fork(e, d, splits && !part->quoted ? bare_ways(e, ways, true) :
+				   ways);
 			break;
 		case SHELL_ARITHMETIC:
 			draft_hole(e, d, HOLE_ENV);

@@ -29,6 +29,12 @@ struct argv {
 	size_t n;
 };
 
+/* One set of positional parameters, of a function's call or (n == 0) any. */
+struct call {
+	struct str function;
+	struct argv args;
+};
+
 struct variable;
 
 struct expander {
@@ -36,8 +42,10 @@ struct expander {
 	struct map names;		/* into `variables` */
 	struct variable *variables;
 	size_t n_variables, cap_variables;
-	struct argv *calls;		/* what became positional parameters */
+	struct call *calls;		/* what became positional parameters */
 	size_t n_calls, cap_calls;
+	bool calls_anything;		/* too many of them */
+	struct str scope;		/* the function whose $1 is meant */
 	bool shifts;			/* the text uses `shift` */
 	bool learned;			/* something new since this was last cleared */
 	unsigned round;			/* older remembered results do not count */
@@ -57,7 +65,7 @@ void expand_learn(struct expander *e, const struct shell_script *script);
 /* Learn that `name` may be `value`; without one, that it may be anything. */
 void expand_learn_value(struct expander *e, struct str name, const struct str *value);
 /* Learn a set of positional parameters. */
-void expand_learn_call(struct expander *e, struct argv args);
+void expand_learn_call(struct expander *e, struct str function, struct argv args);
 
 /* The text of a word as in an assignment: one field. */
 struct ways expand_text(struct expander *e, const struct shell_word *word);

@@ -1,6 +1,7 @@
 /* The field table; see field.h and policy.def. */
 #include "policy/field.h"
 
+#include "base/limits.h"
 #include "base/macros.h"
 
 const struct field fields[N_FIELDS] = {
@@ -10,7 +11,8 @@ const struct field fields[N_FIELDS] = {
 #undef FIELD
 };
 
-static const char *const profile_words[] = { "unrestricted", "worktree", "wasi", "os_hardened", NULL };
+static const char *const profile_words[] = { "unrestricted", "worktree", "wasi", "os_hardened",
+					     NULL };
 static const char *const backend_words[] = { "none", "process", "docker", NULL };
 static const char *const mode_words[] = { "public", "allowlist", "no-network", NULL };
 static const char *const listen_words[] = { "private", NULL };
@@ -22,6 +24,11 @@ static const char *const protect_words[] = { "git", "agent-config", "shell-rc", 
 static_assert(ARRAY_SIZE(profile_words) == N_PROFILES + 1, "profile_words does not match");
 static_assert(ARRAY_SIZE(backend_words) == N_BACKEND_WORDS + 1, "backend_words does not match");
 static_assert(ARRAY_SIZE(mode_words) == N_NETWORK_MODES + 1, "mode_words does not match");
+static_assert(ARRAY_SIZE(listen_words) == N_LISTEN_WORDS + 1, "listen_words does not match");
+static_assert(ARRAY_SIZE(protection_words) == N_PROTECTIONS + 1,
+	      "protection_words does not match");
+static_assert(ARRAY_SIZE(preset_words) == N_FILE_PRESETS + 1, "preset_words does not match");
+static_assert(ARRAY_SIZE(protect_words) == N_PROTECT_SETS + 1, "protect_words does not match");
 
 static const struct {
 	enum field_shape shape;
@@ -64,6 +71,13 @@ const char *const *field_words(enum field_kind kind)
 const char *field_expects(enum field_kind kind)
 {
 	return kind_table[kind].expects;
+}
+
+/* Only hosts are matched in constant time and may be many. */
+size_t field_most(enum field_kind kind)
+{
+	return kind == KIND_ALLOW_HOSTS || kind == KIND_DENY_HOSTS ? MAX_LIST_ITEMS
+								   : MAX_SHORT_LIST;
 }
 
 struct str field_table(enum field_id id)

@@ -80,6 +80,8 @@ enum field_shape field_shape(enum field_kind kind);
 const char *const *field_words(enum field_kind kind);
 /* "a size such as \"512M\"", …: what to write, for messages. */
 const char *field_expects(enum field_kind kind);
+/* The most entries of a list or map. */
+size_t field_most(enum field_kind kind);
 /* Can a phase override it? */
 bool field_in_phase(enum field_id id);
 /* The table it stands in ("network"), or "" for the top; and its last part. */
@@ -89,8 +91,35 @@ const char *field_leaf(enum field_id id);
 enum field_id field_find(struct str key);
 
 /* Places in the word lists that the code names. */
-enum profile { PROFILE_UNRESTRICTED, PROFILE_WORKTREE, PROFILE_WASI, PROFILE_OS_HARDENED, N_PROFILES };
+enum profile {
+	PROFILE_UNRESTRICTED,
+	PROFILE_WORKTREE,
+	PROFILE_WASI,
+	PROFILE_OS_HARDENED,
+	N_PROFILES
+};
 enum backend_word { BACKEND_NONE, BACKEND_PROCESS, BACKEND_DOCKER, N_BACKEND_WORDS };
 enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_MODES };
+enum listen_word { LISTEN_PRIVATE, N_LISTEN_WORDS };
+enum protection {
+	PROTECTION_USERNS,
+	PROTECTION_MOUNT,
+	PROTECTION_PID,
+	PROTECTION_IPC,
+	PROTECTION_UTS,
+	PROTECTION_NET,
+	PROTECTION_LANDLOCK,
+	PROTECTION_SECCOMP,
+	PROTECTION_CGROUP,
+	N_PROTECTIONS
+};
+enum file_preset {
+	PRESET_SYSTEM_RUNTIME,
+	PRESET_DEVELOPER_TOOLCHAINS,
+	PRESET_PACKAGE_MANAGER_CONFIG,
+	PRESET_USER_TEMP,
+	N_FILE_PRESETS
+};
+enum protect_set { PROTECT_GIT, PROTECT_AGENT_CONFIG, PROTECT_SHELL_RC, N_PROTECT_SETS };
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 
+#define MAX_GROUPS	16	/* of braces in one word */
+
 /* Where the brace group that opens at `open` ends, and whether it is one:
  * {a,b} is, {a} and {} are not.  {a..b} is any. */
 static size_t brace_end(struct str text, size_t open, bool *ret_is_group, bool *ret_is_range)
@@ -48,51 +50,70 @@ void fields_add(struct expander *e, struct fields *f, struct str text)
 	f->items[f->n++] = (struct str){ copy, n };
 }
 
-/* The first group of `text` from `from` on is spread out, the rest by recursion. */
-static void spread_braces(struct expander *e, struct fields *f, struct str text, size_t from,
-			  unsigned depth)
-{
-	bool is_group = false, is_range = false;
-	size_t end = 0, start, level = 0;
+/* The first brace group of a text: [open, end). */
+struct group {
+	size_t open, end;
+	bool is_list, is_range;
+};
 
-	if (depth > 16 || f->too_many) {
-		f->too_many = true;
-		return;
-	}
+static bool find_group(struct str text, size_t from, struct group *ret)
+{
 	for (; from + 1 < text.n; from++) {
 		if (text.s[from] != '\0')
 			continue;
 		if (text.s[from + 1] == HOLE_BRACE) {
-			end = brace_end(text, from, &is_group, &is_range);
-			if (is_group || is_range)
-				break;
+			ret->open = from;
+			ret->end = brace_end(text, from, &ret->is_list, &ret->is_range);
+			if (ret->is_list || ret->is_range)
+				return true;
 		}
 		from++;
 	}
-	if (!is_group && !is_range) {
+	return false;
+}
+
+static void spread_braces(struct expander *e, struct fields *f, struct str text, size_t from,
+			  unsigned depth);
+
+/* `text` with one item of the list in place of its group. */
+static void spread_one(struct expander *e, struct fields *f, struct str text,
+		       const struct group *g, struct str inside, unsigned depth)
+{
+	cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
+
+	if (!expand_work(e, text.n + FIELD_COST))
+		return;
+	buf_add(&out, text.s, g->open);
+	buf_str(&out, g->is_list ? inside : (struct str){ "\0S", 2 });
+	buf_add(&out, text.s + g->end, text.n - g->end);
+	spread_braces(e, f, (struct str){ buf_text(&out), out.n }, g->open, depth + 1);
+}
+
+/* The first group from `from` on is spread out, the rest by recursion. */
+static void spread_braces(struct expander *e, struct fields *f, struct str text, size_t from,
+			  unsigned depth)
+{
+	size_t start, level = 0;
+	struct group g;
+
+	if (depth > MAX_GROUPS || f->too_many) {
+		f->too_many = true;
+		return;
+	}
+	if (!find_group(text, from, &g)) {
 		fields_add(e, f, text);
 		return;
 	}
-	start = from + 2;
-	for (size_t i = from; i + 1 < end; i++) {
-		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-
+	start = g.open + 2;
+	for (size_t i = g.open; i + 1 < g.end; i++) {
 		if (text.s[i] != '\0')
 			continue;
 		i++;
 		level += text.s[i] == HOLE_BRACE;
 		level -= text.s[i] == HOLE_UNBRACE;
-		if (!(text.s[i] == HOLE_COMMA && level == 1) && i + 1 != end)
+		if (!(text.s[i] == HOLE_COMMA && level == 1) && i + 1 != g.end)
 			continue;
-		if (!expand_work(e, text.n + FIELD_COST))
-			return;
-		buf_add(&out, text.s, from);
-		if (is_group)
-			buf_add(&out, text.s + start, i - 1 - start);
-		else
-			buf_add(&out, "\0S", 2);
-		buf_add(&out, text.s + end, text.n - end);
-		spread_braces(e, f, (struct str){ buf_text(&out), out.n }, from, depth + 1);
+		spread_one(e, f, text, &g, (struct str){ text.s + start, i - 1 - start }, depth);
 		start = i + 1;
 	}
 }

@@ -28,7 +28,7 @@ static void pass_stars(struct states *s, struct str want)
 static void step_byte(struct states *s, struct str want, char c)
 {
 	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
+		bool here = i < want.n && s->on[i] && want.s[i] == '*';
 		bool before = i && s->on[i - 1] && want.s[i - 1] == c;
 
 		s->on[i] = here || before;
@@ -36,7 +36,7 @@ static void step_byte(struct states *s, struct str want, char c)
 	pass_stars(s, want);
 }
 
-/* Any bytes, `/` only if it may be; at least `least` of them (0 or 1). */
+/* Any bytes, `/` only if it may be. */
 static void step_any(struct states *s, struct str want, bool slashes)
 {
 	for (size_t i = 0; i < want.n; i++)
@@ -48,7 +48,7 @@ static void step_any(struct states *s, struct str want, bool slashes)
 static void step_one(struct states *s, struct str want)
 {
 	for (size_t i = s->n; i-- > 0;) {
-		bool here = s->on[i] && i < want.n && want.s[i] == '*';
+		bool here = i < want.n && s->on[i] && want.s[i] == '*';
 
 		s->on[i] = here || (i && s->on[i - 1] && want.s[i - 1] != '/');
 	}
@@ -71,6 +71,7 @@ static void step_hole(struct states *s, struct str want, char hole)
 {
 	switch ((enum hole)hole) {
 	case HOLE_ANY:
+	case HOLE_MANY:
 		step_any(s, want, true);
 		break;
 	case HOLE_ONE:

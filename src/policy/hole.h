@@ -9,7 +9,8 @@
 #include "base/str.h"
 
 enum hole {
-	HOLE_ANY = 'S',		/* any text at all, also several words */
+	HOLE_ANY = 'S',		/* any text at all */
+	HOLE_MANY = 'M',	/* the same as several words: $(…) without quotes, xargs */
 	HOLE_ENV = 'V',		/* a value that the text does not choose: a variable that it
 				 * never assigns.  No slash; perhaps nothing */
 	HOLE_ENV_BARE = 'v',	/* the same without quotes: the word may vanish */

@@ -88,15 +88,33 @@ bool host_rule_meet(const struct host_rule *a, const struct host_rule *b, struct
  * that carries one of its addresses inside. */
 bool host_rule_matches(const struct host_rule *r, const struct host *h, unsigned port, bool deny);
 
+/* A list of rules; not owned. */
+struct host_rules {
+	const struct host_rule *rules;
+	size_t n;
+};
+
 /* What two allow lists have in common, in time near n + m.  Each result names
  * the two rules it came from; none is covered by another result. */
 struct host_meet {
 	struct host_rule rule;
 	size_t a, b;		/* indices of the two rules */
 };
-int host_rules_meet(const struct host_rule *a, size_t n_a, const struct host_rule *b, size_t n_b,
-		    struct arena *arena, struct host_meet **ret, size_t *ret_n,
-		    struct cordon_err *err) MUST_USE;
+struct host_meets {
+	struct host_meet *items;
+	size_t n;
+};
+int host_rules_meet(struct host_rules a, struct host_rules b, struct arena *arena,
+		    struct host_meets *ret, struct cordon_err *err) MUST_USE;
+/* The rules that no other one covers, in order; `a` and `b` of a result are the
+ * rule's index. */
+int host_rules_reduce(struct host_rules list, struct arena *arena, struct host_meets *ret,
+		      struct cordon_err *err) MUST_USE;
+/* For each rule of `list` the index of one in `by` that covers it, or
+ * HOST_NO_RULE; in time near n + m. */
+#define HOST_NO_RULE	SIZE_MAX
+int host_rules_find_covering(struct host_rules list, struct host_rules by, struct arena *arena,
+			     size_t **ret, struct cordon_err *err) MUST_USE;
 
 /* Rules made ready for matching.  The rules are borrowed. */
 struct host_set;

@@ -7,10 +7,10 @@
  */
 #include "policy/host_priv.h"
 
-/* [M1] Neighbours in one list of items with the same host part form a group.
- * [M2] After drop_covered() the ports of a group ascend in both ends, so a
+/* [HM1] Neighbours in one list of items with the same host part form a group.
+ * [HM2] After drop_covered() the ports of a group ascend in both ends, so a
  *      binary search finds those that overlap a range.
- * [M3] The groups of a chain cover each other: at most two for each label of a
+ * [HM3] The groups of a chain cover each other: at most two for each label of a
  *      name and one for every name, or one for each length of a prefix. */
 struct group {
 	const struct host_meet *items;
@@ -80,21 +80,22 @@ static void chain_add(struct chain *c, struct group g)
 	if (!g.n)
 		return;
 	if (c->n == MAX_CHAIN)
-		BUG("host parts nested deeper than names can be");	/* [M3] */
+		BUG("host parts nested deeper than names can be");	/* [HM3] */
 	c->groups[c->n++] = g;
 }
 
-static bool chain_covers(const struct chain *c, const struct host_rule *r)
+/* The item of the chain that covers `r`, or NULL. */
+static const struct host_meet *chain_find(const struct chain *c, const struct host_rule *r)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct group *g = &c->groups[i];
 		size_t at = first_reaching(g, r->port_last);
 
-		/* [M2] The first that reaches far enough begins first of those. */
+		/* [HM2] The first that reaches far enough begins first of those. */
 		if (at < g->n && g->items[at].rule.port_first <= r->port_first)
-			return true;
+			return &g->items[at];
 	}
-	return false;
+	return NULL;
 }
 
 /* Drop what another item covers; the rest stays in order, in front. */
@@ -108,7 +109,7 @@ static size_t drop_covered(struct host_meet *items, size_t n)
 		struct group *top;
 
 		chain_leave(&open, &item.rule);
-		if (chain_covers(&open, &item.rule))
+		if (chain_find(&open, &item.rule))
 			continue;
 		items[kept] = item;
 		top = open.n ? &open.groups[open.n - 1] : NULL;
@@ -204,18 +205,37 @@ static int sweep_lists(struct sweep *s, struct group a, struct group b, struct c
 	return 0;
 }
 
-/* The rules of one list in order, without those that another one covers. */
-static int sweep_group(struct sweep *s, const struct host_rule *rules, size_t n,
-		       struct group *ret, struct cordon_err *err)
+/* The rules of one list in order. */
+static struct host_meet *sorted(struct host_rules list, struct arena *arena)
 {
-	struct host_meet *items = arena_new(&s->scratch, MAX(n, 1), sizeof(*items));
+	struct host_meet *items = arena_new(arena, MAX(list.n, 1), sizeof(*items));
+
+	for (size_t i = 0; items && i < list.n; i++)
+		items[i] = (struct host_meet){ .rule = list.rules[i], .a = i, .b = i };
+	if (items)
+		sort_items(items, list.n);
+	return items;
+}
+
+int host_rules_reduce(struct host_rules list, struct arena *arena, struct host_meets *ret,
+		      struct cordon_err *err)
+{
+	struct host_meet *items = sorted(list, arena);
 
 	if (!items)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++)
-		items[i] = (struct host_meet){ .rule = rules[i], .a = i };
-	sort_items(items, n);
-	*ret = (struct group){ items, drop_covered(items, n) };
+	*ret = (struct host_meets){ items, drop_covered(items, list.n) };
+	return 0;
+}
+
+static int sweep_group(struct sweep *s, struct host_rules list, struct group *ret,
+		       struct cordon_err *err)
+{
+	struct host_meets reduced;
+
+	if (host_rules_reduce(list, &s->scratch, &reduced, err) < 0)
+		return -1;
+	*ret = (struct group){ reduced.items, reduced.n };
 	return 0;
 }
 
@@ -224,9 +244,8 @@ static void sweep_release(struct sweep *s)
 	arena_release(&s->scratch);
 }
 
-int host_rules_meet(const struct host_rule *a, size_t n_a, const struct host_rule *b, size_t n_b,
-		    struct arena *arena, struct host_meet **ret, size_t *ret_n,
-		    struct cordon_err *err)
+int host_rules_meet(struct host_rules a, struct host_rules b, struct arena *arena,
+		    struct host_meets *ret, struct cordon_err *err)
 {
 	__attribute__((cleanup(sweep_release))) struct sweep s = {
 		.scratch = ARENA(MAX_ARENA_BYTES),
@@ -234,7 +253,7 @@ int host_rules_meet(const struct host_rule *a, size_t n_a, const struct host_rul
 	struct group left, right;
 	struct host_meet *out;
 
-	if (sweep_group(&s, a, n_a, &left, err) < 0 || sweep_group(&s, b, n_b, &right, err) < 0 ||
+	if (sweep_group(&s, a, &left, err) < 0 || sweep_group(&s, b, &right, err) < 0 ||
 	    sweep_lists(&s, left, right, err) < 0)
 		return -1;
 	sort_items(s.found, s.n);
@@ -244,7 +263,44 @@ int host_rules_meet(const struct host_rule *a, size_t n_a, const struct host_rul
 		return err_nomem(err);
 	if (s.n)
 		memcpy(out, s.found, s.n * sizeof(*out));
+	*ret = (struct host_meets){ out, s.n };
+	return 0;
+}
+
+/* Take over into `open` the groups that stand before `r` or at it. */
+static void open_up_to(struct chain *open, struct group *rest, const struct host_rule *r)
+{
+	while (rest->n && host_part_cmp(&rest->items->rule, r) <= 0) {
+		struct group g = group_at(rest->items, rest->n);
+
+		chain_leave(open, &g.items->rule);
+		chain_add(open, g);
+		*rest = (struct group){ rest->items + g.n, rest->n - g.n };
+	}
+	chain_leave(open, r);
+}
+
+int host_rules_find_covering(struct host_rules list, struct host_rules by, struct arena *arena,
+			     size_t **ret, struct cordon_err *err)
+{
+	__attribute__((cleanup(sweep_release))) struct sweep s = {
+		.scratch = ARENA(MAX_ARENA_BYTES),
+	};
+	struct host_meet *items = sorted(list, &s.scratch);
+	size_t *out = arena_new(arena, MAX(list.n, 1), sizeof(*out));
+	struct group rest;
+
+	if (!items || !out)
+		return err_nomem(err);
+	if (sweep_group(&s, by, &rest, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.n; i++) {
+		const struct host_meet *found;
+
+		open_up_to(&s.a, &rest, &items[i].rule);
+		found = chain_find(&s.a, &items[i].rule);
+		out[items[i].a] = found ? found->a : HOST_NO_RULE;
+	}
 	*ret = out;
-	*ret_n = s.n;
 	return 0;
 }

@@ -7,8 +7,9 @@
  */
 #include "policy/intersect.h"
 
-#include "base/path.h"
+#include "policy/covering.h"
 #include "policy/print.h"
+#include "policy/reader.h"
 
 struct merge {
 	struct arena *arena;
@@ -82,6 +83,20 @@ static int merge_least(struct merge *m, const struct field_value *a, const struc
 	return a->number <= b->number ? pick(m, a, b, ret) : pick(m, b, a, ret);
 }
 
+/* [M1], and never more than a text may hold. */
+static int finish_list(struct merge *m, struct field_value *v)
+{
+	size_t most = field_most(fields[m->id].kind);
+
+	if (field_value_canonical(m->id, v, m->arena, m->err) < 0)
+		return -1;
+	if (v->n > most)
+		return err_set(m->err, CORDON_E_POLICY,
+			       "%s has more than %zu entries when the policies are composed",
+			       fields[m->id].key, most);
+	return 0;
+}
+
 static int merge_union(struct merge *m, const struct field_value *a, const struct field_value *b,
 		       struct field_value *ret)
 {
@@ -92,34 +107,16 @@ static int merge_union(struct merge *m, const struct field_value *a, const struc
 	for (size_t i = 0; i < b->n; i++)
 		if (keep_item(m, ret, &b->items[i]) < 0)
 			return -1;
-	return field_value_canonical(m->id, ret, m->arena, m->err);
+	return finish_list(m, ret);
 }
 
-/* Does `outer` grant what `inner` asks? */
-static bool grants(enum field_kind kind, const struct item *outer, const struct item *inner)
-{
-	switch (kind) {
-	case KIND_ROOTS:
-		return path_within(inner->text.s, outer->text.s);
-	case KIND_ENV_NAMES:
-		return str_glob(outer->text, inner->text);
-	default:
-		return item_cmp(kind, outer, inner) == 0;
-	}
-}
-
-/* Keep the entries of `from` that an entry of `other` grants.  These lists are
- * short: MAX_SHORT_LIST. */
+/* Keep the entries of `from` that an entry of `other` grants. */
 static int keep_granted(struct merge *m, const struct field_value *from,
 			const struct field_value *other, struct field_value *ret)
 {
-	enum field_kind kind = fields[m->id].kind;
-
 	for (size_t i = 0; i < from->n; i++) {
-		bool granted = false;
+		bool granted = item_find_covering(fields[m->id].kind, other, &from->items[i]);
 
-		for (size_t k = 0; k < other->n && !granted; k++)
-			granted = grants(kind, &other->items[k], &from->items[i]);
 		if (granted && keep_item(m, ret, &from->items[i]) < 0)
 			return -1;
 		/* A wider entry of which a part stays is cut, too. */
@@ -135,16 +132,35 @@ static int merge_common(struct merge *m, const struct field_value *a, const stru
 	*ret = (struct field_value){ .set = true, .at = a->at };
 	if (keep_granted(m, a, b, ret) < 0 || keep_granted(m, b, a, ret) < 0)
 		return -1;
-	return field_value_canonical(m->id, ret, m->arena, m->err);
+	return finish_list(m, ret);
 }
 
-static int copy_rules(struct merge *m, const struct field_value *v, struct host_rule **ret)
+/* What lies inside both, of two lists of roots; only the first one's losses are
+ * cuts. */
+static int keep_within(struct merge *m, const struct field_value *of, const struct field_value *in,
+		       struct field_value *ret)
 {
-	*ret = arena_new(m->arena, v->n + 1, sizeof(**ret));
-	if (!*ret)
+	struct cuts *cuts = m->cuts;
+
+	if (keep_granted(m, of, in, ret) < 0)
+		return -1;
+	m->cuts = NULL;
+	if (keep_granted(m, in, of, ret) < 0)
+		return -1;
+	m->cuts = cuts;
+	return finish_list(m, ret);
+}
+
+static int copy_rules(struct merge *m, const struct field_value *v, struct arena *a,
+		      struct host_rules *ret)
+{
+	struct host_rule *rules = arena_new(a, v->n + 1, sizeof(*rules));
+
+	if (!rules)
 		return err_nomem(m->err);
 	for (size_t i = 0; i < v->n; i++)
-		(*ret)[i] = *v->items[i].host;
+		rules[i] = *v->items[i].host;
+	*ret = (struct host_rules){ rules, v->n };
 	return 0;
 }
 
@@ -160,30 +176,31 @@ static int note_cut_hosts(struct merge *m, const struct field_value *v, const bo
 static int merge_hosts(struct merge *m, const struct field_value *a, const struct field_value *b,
 		       struct field_value *ret)
 {
-	bool *kept_a = arena_new(m->arena, a->n + 1, 1), *kept_b = arena_new(m->arena, b->n + 1, 1);
-	struct host_rule *rules_a, *rules_b;
-	struct host_meet *meets;
-	size_t n;
+	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
+	bool *kept_a = arena_new(&scratch, a->n + 1, 1), *kept_b = arena_new(&scratch, b->n + 1, 1);
+	struct host_rules rules_a, rules_b;
+	struct host_meets meets;
 
 	*ret = (struct field_value){ .set = true, .at = a->at };
 	if (!kept_a || !kept_b)
 		return err_nomem(m->err);
-	if (copy_rules(m, a, &rules_a) < 0 || copy_rules(m, b, &rules_b) < 0 ||
-	    host_rules_meet(rules_a, a->n, rules_b, b->n, m->arena, &meets, &n, m->err) < 0)
+	if (copy_rules(m, a, &scratch, &rules_a) < 0 || copy_rules(m, b, &scratch, &rules_b) < 0 ||
+	    host_rules_meet(rules_a, rules_b, m->arena, &meets, m->err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++) {
-		bool is_a = host_rule_cmp(&meets[i].rule, a->items[meets[i].a].host) == 0;
-		struct item item = is_a ? a->items[meets[i].a] : b->items[meets[i].b];
+	for (size_t i = 0; i < meets.n; i++) {
+		const struct host_meet *meet = &meets.items[i];
+		bool is_a = host_rule_cmp(&meet->rule, a->items[meet->a].host) == 0;
+		struct item item = is_a ? a->items[meet->a] : b->items[meet->b];
 
-		kept_a[meets[i].a] |= is_a;
-		kept_b[meets[i].b] |= host_rule_cmp(&meets[i].rule, b->items[meets[i].b].host) == 0;
-		item.host = &meets[i].rule;
+		kept_a[meet->a] |= is_a;
+		kept_b[meet->b] |= host_rule_cmp(&meet->rule, b->items[meet->b].host) == 0;
+		item.host = &meet->rule;
 		if (keep_item(m, ret, &item) < 0)
 			return -1;
 	}
 	if (note_cut_hosts(m, a, kept_a, b->at) < 0 || note_cut_hosts(m, b, kept_b, a->at) < 0)
 		return -1;
-	return field_value_canonical(m->id, ret, m->arena, m->err);
+	return 0;	/* meets are canonical */
 }
 
 static int merge_join(struct merge *m, const struct field_value *a, const struct field_value *b,
@@ -204,7 +221,7 @@ static int merge_join(struct merge *m, const struct field_value *a, const struct
 			return -1;
 		}
 	}
-	return field_value_canonical(m->id, ret, m->arena, m->err);
+	return finish_list(m, ret);
 }
 
 static int merge_same(struct merge *m, const struct field_value *a, const struct field_value *b,
@@ -212,7 +229,8 @@ static int merge_same(struct merge *m, const struct field_value *a, const struct
 {
 	if (!str_eq(a->text, b->text))
 		return err_set(m->err, CORDON_E_POLICY,
-			       "%s is '%.*s' in one policy and '%.*s' in the other; they cannot be composed",
+			       "%s is '%.*s' in one policy and '%.*s' in the other; they cannot be "
+			       "composed",
 			       fields[m->id].key, STR_FMT(a->text), STR_FMT(b->text));
 	*ret = *a;
 	return 0;
@@ -230,32 +248,98 @@ static merge_fn *const merges[] = {
 };
 static_assert(ARRAY_SIZE(merges) == N_FIELD_MERGES, "a merge without a function");
 
-/* What is required cannot be lacking, whoever said so. */
-static int settle_protections(struct merge *m, struct section *s)
+/* ---- what the fields of the result say together -------------------------- */
+
+/* Leave out the entries of `id` that `drop` tells, and note them. */
+static int drop_items(struct merge *m, struct section *s, enum field_id id,
+		      const struct item *const *by)
 {
-	const struct field_value *must = &s->f[F_REQUIRE];
-	struct field_value may = { .set = s->f[F_MAY_LACK].set, .at = s->f[F_MAY_LACK].at };
+	struct field_value *v = &s->f[id];
+	struct field_value kept = { .set = v->set, .at = v->at };
 
-	for (size_t i = 0; i < s->f[F_MAY_LACK].n; i++) {
-		const struct item *item = &s->f[F_MAY_LACK].items[i];
-		bool required = false;
-
-		for (size_t k = 0; k < must->n; k++)
-			required |= str_eq(item->text, must->items[k].text);
-		if (!required && keep_item(m, &may, item) < 0)
+	m->id = id;
+	for (size_t i = 0; i < v->n; i++) {
+		if (by[i] ? note_cut_item(m, &v->items[i], by[i]->at) < 0
+			  : keep_item(m, &kept, &v->items[i]) < 0)
 			return -1;
 	}
-	s->f[F_MAY_LACK] = may;
+	*v = kept;
 	return 0;
 }
 
-static int merge_section(struct merge *m, const struct section *a, const struct section *b,
-			 bool phase, struct section *ret)
+/* What is required cannot be lacking, whoever said so: [M5]. */
+static int settle_protections(struct merge *m, struct section *s)
+{
+	const struct item *const *by;
+
+	if (items_find_covering(&s->f[F_MAY_LACK], F_REQUIRE, &s->f[F_REQUIRE], m->arena, &by,
+				m->err) < 0)
+		return -1;
+	return drop_items(m, s, F_MAY_LACK, by);
+}
+
+/* A side that is closed altogether leaves no list [M4]; a rule that the other
+ * side denies is gone [M5]. */
+static int settle_network(struct merge *m, struct section *s)
+{
+	const struct field_value *allow = &s->f[F_NETWORK_ALLOW], *deny = &s->f[F_NETWORK_DENY];
+	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
+	const struct item *const *by;
+
+	if (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
+		s->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
+	if (!allow->n || !deny->n)
+		return 0;
+	if (items_find_covering(allow, F_NETWORK_DENY, deny, &scratch, &by, m->err) < 0)
+		return -1;
+	return drop_items(m, s, F_NETWORK_ALLOW, by);
+}
+
+static int drop_denied_roots(struct merge *m, struct section *s, enum field_id id)
+{
+	const struct field_value *v = &s->f[id];
+	const struct item **by = arena_new(m->arena, v->n + 1, sizeof(const struct item *));
+
+	if (!by)
+		return err_nomem(m->err);
+	for (size_t i = 0; i < v->n; i++)
+		by[i] = read_find_denied(&s->f[F_FILES_DENY], &v->items[i]);
+	return drop_items(m, s, id, by);
+}
+
+/* [M3] [M5] */
+static int settle_roots(struct merge *m, struct section *s)
+{
+	struct field_value both;
+
+	if (s->f[F_FILES_WRITE].set && s->f[F_FILES_READ].set) {
+		m->id = F_FILES_WRITE;
+		both = (struct field_value){ .set = true, .at = s->f[F_FILES_WRITE].at };
+		if (keep_within(m, &s->f[F_FILES_WRITE], &s->f[F_FILES_READ], &both) < 0)
+			return -1;
+		s->f[F_FILES_WRITE] = both;
+	}
+	if (drop_denied_roots(m, s, F_FILES_WRITE) < 0)
+		return -1;
+	return drop_denied_roots(m, s, F_FILES_READ);
+}
+
+/* ---- sections and phases -------------------------------------------------- */
+
+static bool is_network(int id)
+{
+	return id == F_NETWORK_MODE || id == F_NETWORK_ALLOW || id == F_NETWORK_DENY;
+}
+
+/* Without `skip_network`, which is then in `ret` already. */
+static int merge_fields(struct merge *m, const struct section *a, const struct section *b,
+			bool skip_network, struct section *ret)
 {
 	for (int id = 0; id < N_FIELDS; id++) {
 		const struct field_value *x = &a->f[id], *y = &b->f[id];
 
-		if (phase && !field_in_phase((enum field_id)id))
+		if ((m->phase.n && !field_in_phase((enum field_id)id)) ||
+		    (skip_network && is_network(id)))
 			continue;
 		m->id = (enum field_id)id;
 		if (!x->set || !y->set)
@@ -263,10 +347,15 @@ static int merge_section(struct merge *m, const struct section *a, const struct 
 		else if (merges[fields[id].merge](m, x, y, &ret->f[id]) < 0)
 			return -1;
 	}
-	/* [M4]: a side that is closed altogether leaves no list. */
-	if (ret->f[F_NETWORK_MODE].set && ret->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
-		ret->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
-	return phase ? 0 : settle_protections(m, ret);
+	return skip_network ? 0 : settle_network(m, ret);
+}
+
+static int merge_base(struct merge *m, const struct section *a, const struct section *b,
+		      struct section *ret)
+{
+	if (merge_fields(m, a, b, false, ret) < 0 || settle_roots(m, ret) < 0)
+		return -1;
+	return settle_protections(m, ret);
 }
 
 /* The section that holds in a phase: its own, or the base. */
@@ -275,6 +364,33 @@ static const struct section *in_phase(const struct policy *p, struct str name)
 	const struct phase *phase = policy_find_phase(p, name);
 
 	return phase ? &phase->section : &p->base;
+}
+
+/* Does a phase have the very hosts of its base?  They are merged once: lists
+ * can be long and phases many. */
+static bool has_hosts_of(const struct section *s, const struct section *base)
+{
+	for (int id = 0; id < N_FIELDS; id++) {
+		const struct field_value *x = &s->f[id], *y = &base->f[id];
+
+		if (is_network(id) && !field_value_is_shared(x, y) &&
+		    (x->n || y->n || !field_value_eq((enum field_id)id, x, y)))
+			return false;
+	}
+	return true;
+}
+
+static int merge_phase(struct merge *m, const struct policy *a, const struct policy *b,
+		       const struct section *base, struct phase *ret)
+{
+	const struct section *x = in_phase(a, ret->name), *y = in_phase(b, ret->name);
+	bool same = has_hosts_of(x, &a->base) && has_hosts_of(y, &b->base);
+
+	m->phase = ret->name;
+	for (int id = 0; same && id < N_FIELDS; id++)
+		if (is_network(id))
+			ret->section.f[id] = base->f[id];
+	return merge_fields(m, x, y, same, &ret->section);
 }
 
 static int merge_phases(struct merge *m, const struct policy *a, const struct policy *b,
@@ -286,11 +402,14 @@ static int merge_phases(struct merge *m, const struct policy *a, const struct po
 
 		if (policy_find_phase(ret, name))
 			continue;
+		if (ret->n_phases == MAX_PHASES)
+			return err_set(m->err, CORDON_E_POLICY,
+				       "the policies have more than %d phases together",
+				       MAX_PHASES);
 		phase = policy_add_phase(ret, name, named->phases[i].at);
 		if (!phase)
 			return err_nomem(m->err);
-		m->phase = name;
-		if (merge_section(m, in_phase(a, name), in_phase(b, name), true, &phase->section) < 0)
+		if (merge_phase(m, a, b, &ret->base, phase) < 0)
 			return -1;
 	}
 	return 0;
@@ -304,7 +423,7 @@ int policy_intersect(const struct policy *a, const struct policy *b, struct poli
 
 	policy_init(&both, a->arena);
 	both.dialect = a->dialect == b->dialect ? a->dialect : NULL;
-	if (merge_section(&m, &a->base, &b->base, false, &both.base) < 0 ||
+	if (merge_base(&m, &a->base, &b->base, &both.base) < 0 ||
 	    merge_phases(&m, a, b, a, &both) < 0 || merge_phases(&m, a, b, b, &both) < 0)
 		return -1;
 	*ret = both;

@@ -21,7 +21,7 @@
 #include "policy/judge_priv.h"
 #include "policy/wrapper.h"
 
-#define MAX_ROUNDS	4	/* over the text, each with what the last one learned */
+#define MAX_ROUNDS	6	/* over the text, each with what the last one learned */
 #define JOINED_WORDS	16u	/* that a pattern may span over several lines */
 #define HIDDEN_SHOWN	48	/* bytes of a hidden word that a message quotes */
 
@@ -138,6 +138,8 @@ static struct str blamed_word(const struct shell_command *cmd)
 
 static void judge_script(struct judge *j, const struct shell_script *script, bool is_fed)
 {
+	struct str outer_scope = j->e.scope;
+
 	for (size_t i = 0; i < script->n_functions; i++) {
 		bool is_new;
 
@@ -155,12 +157,14 @@ static void judge_script(struct judge *j, const struct shell_script *script, boo
 		j->sure_only |= cmd->is_doubtful;
 		if (!j->depth)
 			j->origin = blamed_word(cmd);
+		j->e.scope = cmd->function.n ? cmd->function : outer_scope;
 		n = expand_command(&j->e, cmd, &lines);
 		for (size_t k = 0; k < n; k++)
 			judge_line(j, (struct line){ script, cmd, is_fed, lines[k] });
 		for (size_t k = 0; k < n && j->at_once && !j->depth; k++)
 			judge_line_starts(j, (struct line){ script, cmd, is_fed, lines[k] });
 		j->sure_only = sure_only;
+		j->e.scope = outer_scope;
 	}
 }
 
@@ -248,12 +252,15 @@ static void judge_joined(struct judge *j, struct str text)
 	for (size_t i = 0; i < text.n && !has_space; i++)
 		has_space = text.s[i] != ' ' && text.s[i] != '\t' &&
 			    shell_space(str_from_pos(text, i));
-	if (!has_space)
+	if (!has_space || j->e.exhausted)
 		return;
+	/* No shell reads it so: what is too long for it is no reason to block. */
+	j->e.work = 0;
 	j->sure_only = j->at_once = true;
 	script = read_text(j, text, SHELL_JOINED);
 	if (script)
 		judge_script(j, script, false);
+	j->e.exhausted = false;
 }
 
 static void say(struct command_verdict *v, const char *before, struct str what, const char *after,
@@ -281,6 +288,8 @@ static void judge_rounds(struct judge *j, struct str text)
 	for (unsigned i = 0; i < MAX_ROUNDS; i++) {
 		j->e.round++;
 		j->e.learned = false;
+		/* Arguments that grow with every round (f() { f x "$@"; }) are anything. */
+		j->e.calls_anything |= i + 2 == MAX_ROUNDS;
 		judge_script(j, script, false);
 		if (!j->e.learned || !j->best)
 			return;
@@ -304,6 +313,8 @@ int command_text_check(const struct command_rule *rules, size_t n, struct str te
 	judge_rounds(&j, text);
 	if (!j.unreadable && j.best)
 		judge_joined(&j, text);
+	/* A full arena is the text's doing, an empty machine is not. */
+	j.e.exhausted |= a.used > a.max / 2;
 	if (j.e.no_memory && !j.e.exhausted)
 		return err_nomem(err);
 	if (j.best < n) {

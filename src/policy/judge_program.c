@@ -2,6 +2,8 @@
  * see judge_priv.h. */
 #include "policy/judge_priv.h"
 
+#include <ctype.h>
+
 #include "base/buf.h"
 #include "policy/output.h"
 #include "policy/wrapper.h"
@@ -12,6 +14,21 @@ struct line judge_shift_line(struct line line, size_t by)
 	line.argv.sources += by;
 	line.argv.n -= by;
 	return line;
+}
+
+/* Behind "$", "${" or "${NAME" a hole is (part of) a variable's name. */
+static void put_hole(struct buf *out, bool is_any)
+{
+	size_t n = out->n;
+
+	while (n && (isalnum((unsigned char)out->data[n - 1]) || out->data[n - 1] == '_'))
+		n--;
+	if (n >= 2 && out->data[n - 1] == '{' && out->data[n - 2] == '$')
+		buf_puts(out, n == out->n ? "!ANY" : "ANY");
+	else if (out->n && out->data[out->n - 1] == '$')
+		buf_puts(out, "{!ANY}");
+	else
+		buf_puts(out, is_any ? "${!ANY}" : "${ENV_VALUE}");
 }
 
 /* A pattern as shell text: holes become variables that are such holes again. */
@@ -25,10 +42,10 @@ static struct str pattern_text(struct judge *j, struct str word)
 	for (size_t i = 0; i < word.n; i++) {
 		if (word.s[i] != '\0' || i + 1 == word.n)
 			buf_putc(&out, word.s[i]);
-		else if (word.s[++i] == HOLE_ANY)
-			buf_puts(&out, "${!ANY}");
+		else if (word.s[++i] == HOLE_ANY || word.s[i] == HOLE_MANY)
+			put_hole(&out, true);
 		else if (word.s[i] == HOLE_ENV || word.s[i] == HOLE_ENV_BARE)
-			buf_puts(&out, "${ENV_VALUE}");
+			put_hole(&out, false);
 		else
 			buf_putc(&out, word.s[i]);
 	}
@@ -105,49 +122,71 @@ static void judge_script_word(struct judge *j, struct line line, size_t i)
 	}
 }
 
+/* How a shell was called. */
+struct shell_call {
+	bool has_text;		/* -c */
+	bool reads_input;	/* -s */
+	size_t operand;		/* the first word that is no option */
+};
+
+/* A word of a shell's options that is a hole: an option, a script or nothing.
+ * False when it is to be taken for a script. */
+static bool pass_hole(struct judge *j, struct argv v, size_t i)
+{
+	if (v.words[i].n != 2 || v.words[i].s[1] == HOLE_ENV)
+		return false;
+	if (v.words[i].s[1] != HOLE_ENV_BARE)
+		judge_hide(j, v.sources[0]);
+	return true;
+}
+
+static struct shell_call read_shell_call(struct judge *j, struct argv v)
+{
+	static const struct wrapper options = { "sh", "oO", " rcfile init-file ", 0, false };
+	struct shell_call call = { .operand = 1 };
+
+	for (size_t i = 1; i < v.n && v.words[i].n > 1; call.operand = i) {
+		struct str word = v.words[i];
+
+		if (word.s[0] == '\0' && pass_hole(j, v, i)) {
+			i++;
+		} else if (word.s[0] == '+') {
+			i += word.s[1] == 'o' || word.s[1] == 'O' ? 2 : 1;
+		} else if (word.s[0] != '-') {
+			break;
+		} else if (word.s[1] == '-') {
+			i += wrapper_option(&options, v.words, v.n, i);
+			if (word.n == 2) {
+				call.operand = i;
+				break;
+			}
+		} else {
+			call.has_text |= str_find(word, 'c') < word.n;
+			call.reads_input |= str_find(word, 's') < word.n;
+			i += wrapper_option(&options, v.words, v.n, i);
+		}
+	}
+	call.operand = MIN(call.operand, v.n);
+	return call;
+}
+
 /* sh [options] [-c text | file] [arguments] */
 static void judge_shell(struct judge *j, struct line line)
 {
-	static const struct wrapper options = { "sh", "oO", " rcfile init-file ", 0, false };
-	struct argv v = line.argv;
-	bool has_text = false, reads_input = false;
-	size_t i = 1;
+	struct shell_call call = read_shell_call(j, line.argv);
+	size_t at = call.operand;
 
-	while (i < v.n && v.words[i].n > 1 && strchr("-+", v.words[i].s[0])) {
-		size_t taken = wrapper_option(&options, v.words, v.n, i);
-
-		if (!v.words[i].s[0]) {
-			/* A hole: an option, a script or nothing. */
-			if (v.words[i].n != 2 || v.words[i].s[1] == HOLE_ENV)
-				break;
-			if (v.words[i].s[1] != HOLE_ENV_BARE)
-				judge_hide(j, v.sources[0]);
-			i++;
-			continue;
-		}
-		if (str_is(v.words[i], "--")) {
-			i++;
-			break;
-		}
-		if (v.words[i].s[0] == '-' && v.words[i].s[1] != '-') {
-			has_text |= str_find(v.words[i], 'c') < v.words[i].n;
-			reads_input |= str_find(v.words[i], 's') < v.words[i].n;
-		}
-		if (v.words[i].s[0] == '+')
-			taken = v.words[i].s[1] == 'o' || v.words[i].s[1] == 'O' ? 2 : 1;
-		i += taken;
-	}
-	if (has_text && i < v.n) {
+	if (call.has_text && at < line.argv.n) {
 		/* The word after the text is $0, the others are $@. */
-		expand_learn_call(&j->e, judge_shift_line(line, i + 1).argv);
-		if (i + 2 < v.n)
-			expand_learn_call(&j->e, judge_shift_line(line, i + 2).argv);
-		judge_text(j, pattern_text(j, v.words[i]),
+		expand_learn_call(&j->e, STR(""), judge_shift_line(line, at + 1).argv);
+		if (at + 2 < line.argv.n)
+			expand_learn_call(&j->e, STR(""), judge_shift_line(line, at + 2).argv);
+		judge_text(j, pattern_text(j, line.argv.words[at]),
 			   line.is_fed || line.cmd->is_fed);
-	} else if (i >= v.n || reads_input) {
+	} else if (at >= line.argv.n || call.reads_input) {
 		judge_input(j, line);
 	} else {
-		judge_script_word(j, line, i);
+		judge_script_word(j, line, at);
 	}
 }
 
@@ -248,7 +287,7 @@ static void judge_set(struct judge *j, struct line line)
 	if (i < line.argv.n && str_is(line.argv.words[i], "--"))
 		i++;
 	if (i < line.argv.n)
-		expand_learn_call(&j->e, judge_shift_line(line, i).argv);
+		expand_learn_call(&j->e, STR(""), judge_shift_line(line, i).argv);
 }
 
 static void judge_shift(struct judge *j, struct line line)
@@ -419,7 +458,7 @@ static struct str xargs_mark(const struct wrapper *w, struct argv v, size_t at)
 
 static void judge_xargs(struct judge *j, struct line line)
 {
-	static const struct str any = { "\0S", 2 };
+	static const struct str many = { "\0M", 2 };
 	const struct wrapper *w = wrapper_find(STR("xargs"));
 	size_t at = wrapper_program(w, line.argv.words, line.argv.n);
 	struct str mark = xargs_mark(w, line.argv, at);
@@ -428,15 +467,17 @@ static void judge_xargs(struct judge *j, struct line line)
 	if (at >= line.argv.n)
 		return;
 	if (!output_to_command(&j->e, line.script, line.cmd, &ways) || !ways.n) {
-		ways.items = expand_new(&j->e, 1, sizeof(any));
+		ways.items = expand_new(&j->e, 1, sizeof(many));
 		if (!ways.items)
 			return;
-		ways.items[0] = any;
+		ways.items[0] = many;
 		ways.n = 1;
 	}
 	for (size_t i = 0; i < ways.n; i++) {
 		struct str input = str_trim(ways.items[i]);
 
+		if (str_eq(input, (struct str){ "\0S", 2 }))
+			input = many;
 		if (mark.n)
 			judge_filled(j, line, at, line.argv.n, mark, input);
 		else
@@ -579,6 +620,6 @@ void judge_program(struct judge *j, struct line line, struct str name)
 		return;
 	}
 	if (map_find(&j->functions, line.argv.words[0]) && line.argv.n > 1)
-		expand_learn_call(&j->e, judge_shift_line(line, 1).argv);
+		expand_learn_call(&j->e, line.argv.words[0], judge_shift_line(line, 1).argv);
 	judge_alias_use(j, line);
 }

@@ -45,14 +45,16 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 		[DENY_INVALID] = "SandboxError: invalid URL: %1$s",
 		[DENY_SCHEME] = "SandboxError: scheme \"%1$s\" is not permitted (only http/https)",
 		[DENY_NO_HOST] = "SandboxError: URL has no host",
-		[DENY_MODE] = "SandboxError: host %1$s is not reachable: network.mode is no-network",
+		[DENY_MODE] = "SandboxError: host %1$s is not reachable: network.mode is "
+			      "no-network",
 		[DENY_RULE] = "SandboxError: host %1$s is denied by the rule %2$s",
 		[DENY_PRIVATE] = "SandboxError: host %1$s is a special address",
 		[DENY_NOT_LISTED] = "SandboxError: host %1$s is not in allowed_domains",
 		[DENY_ADDRESS] = "SandboxError: host %1$s is not in allowed_domains "
 				 "(IP literal \"%1$s\" is not in the allowlist)",
 		[DENY_PORT] = "SandboxError: port %2$s of host %1$s is not in allowed_domains",
-		[DENY_ANSWER_RULE] = "SandboxError: host %1$s: resolved address is denied by the rule %2$s",
+		[DENY_ANSWER_RULE] = "SandboxError: host %1$s: resolved address is denied by "
+				     "the rule %2$s",
 		[DENY_ANSWER] = "SandboxError: host %1$s resolves to %2$s",
 	},
 	[STYLE_HARN] = {

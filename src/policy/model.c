@@ -48,6 +48,11 @@ struct item *field_value_add(struct field_value *v, struct arena *a)
 	return &v->items[v->n++];
 }
 
+bool field_value_is_shared(const struct field_value *a, const struct field_value *b)
+{
+	return a->set && b->set && a->items && a->items == b->items && a->n == b->n;
+}
+
 /* Orders in which what implies an entry stands right before it: all below a
  * directory follows it ("/a", "/a/c", "/a-b"), and all that PREFIX* matches,
  * PREFIX itself too, follows PREFIX*. */
@@ -103,30 +108,24 @@ static int cmp_with_kind(const void *a, const void *b, void *kind)
  * both there changes nothing in meaning. */
 static int drop_covered_hosts(struct field_value *v, struct arena *a, struct cordon_err *err)
 {
-	struct host_rule *rules = arena_new(a, v->n + 1, sizeof(*rules));
-	struct host_meet *meets;
-	size_t n, kept = 0;
-	struct item *out = arena_new(a, v->n + 1, sizeof(*out));
+	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
+	struct host_rule *rules = arena_new(&scratch, v->n + 1, sizeof(*rules));
+	struct host_meets reduced;
+	struct item *out;
 
-	if (!rules || !out)
+	if (!rules)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++)
 		rules[i] = *v->items[i].host;
-	/* What a list has in common with itself, none covered by another, is
-	 * the list without its redundant rules. */
-	if (host_rules_meet(rules, v->n, rules, v->n, a, &meets, &n, err) < 0)
+	if (host_rules_reduce((struct host_rules){ rules, v->n }, &scratch, &reduced, err) < 0)
 		return -1;
-	for (size_t i = 0, m = 0; i < v->n && m < n; i++) {
-		if (host_rule_cmp(v->items[i].host, &meets[m].rule) != 0)
-			continue;
-		out[kept++] = v->items[i];
-		m++;
-	}
-	if (kept != n)
-		BUG("a rule is missing from the meet of a list with itself");
-	v->items = out;
-	v->n = kept;
-	v->cap = kept;
+	out = arena_new(a, reduced.n + 1, sizeof(*out));
+	if (!out)
+		return err_nomem(err);
+	for (size_t i = 0; i < reduced.n; i++)
+		out[i] = v->items[reduced.items[i].a];
+	*v = (struct field_value){ .set = true, .at = v->at, .items = out,
+				   .n = reduced.n, .cap = reduced.n };
 	return 0;
 }
 
@@ -154,7 +153,7 @@ bool field_value_eq(enum field_id id, const struct field_value *a, const struct 
 
 	if (a->set != b->set)
 		return false;
-	if (!a->set)
+	if (!a->set || field_value_is_shared(a, b))
 		return true;
 	if (a->number != b->number || !str_eq(a->text, b->text) || a->n != b->n)
 		return false;

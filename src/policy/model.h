@@ -5,12 +5,19 @@
  * opinion in an intersection, and the default holds in the end.  A value that
  * is set and empty means *nothing*, never *everything*.
  *
- * [M1] Lists are canonical: sorted, no entry equal to or implied by another.
+ * [M1] Lists are canonical: sorted, no entry equal to another; of roots, names
+ *      to pass and hosts none implied by another.
  * [M2] A phase holds every field that it or its base had set (only fields of
  *      network, limits and env), so it can be read without its base.
- * [M3] As read, files.read holds files.write's roots as well when both are set;
- *      a read root inside a writable one is a protected path instead.
+ * [M3] When both are set, all that files.write holds lies in files.read as well:
+ *      the writable roots are added when a text is read, and cut when policies
+ *      are composed.  As read, a read root inside a writable one is a protected
+ *      path instead.
  * [M4] network.allow is set exactly when network.mode is allowlist.
+ * [M5] Nothing is granted that is denied altogether: no allow rule is covered
+ *      by a deny rule, no root lies in a denied path, and what is required is
+ *      not in may_lack.  Reading refuses it, composing drops it; so what is
+ *      printed can be read.
  */
 #ifndef POLICY_MODEL_H
 #define POLICY_MODEL_H
@@ -68,6 +75,8 @@ struct phase *policy_add_phase(struct policy *p, struct str name, struct place a
 
 /* One more entry; the caller fills it.  NULL without memory. */
 struct item *field_value_add(struct field_value *v, struct arena *a) MUST_USE;
+/* Do both hold the very same entries, as a phase does that takes over a list? */
+bool field_value_is_shared(const struct field_value *a, const struct field_value *b);
 /* Same meaning, places aside? */
 bool field_value_eq(enum field_id id, const struct field_value *a, const struct field_value *b);
 bool policy_eq(const struct policy *a, const struct policy *b);

@@ -90,21 +90,20 @@ static void output_echo(struct expander *e, struct argv line, struct ways *ways)
 static size_t put_conversion(struct buf *out, struct str rest, struct str arg, bool *ret_used)
 {
 	size_t n = 0;
+	char letter;
 
-	*ret_used = true;
 	while (n < rest.n && rest.s[n] && strchr("-+ #0123456789.", rest.s[n]))
 		n++;
-	if (n < rest.n && rest.s[n] == 'b')
+	letter = n < rest.n ? rest.s[n] : '\0';
+	*ret_used = letter && letter != '%';
+	if (letter == 'b')
 		put_unescaped(out, arg);
-	else if (n == 0 && rest.n && rest.s[0] == 's')
+	else if ((letter == 's' && n == 0) || (letter == 'd' && hole_free(arg)))
 		buf_str(out, arg);
-	else if (n < rest.n && rest.s[n] == '%')
+	else if (letter == '%')
 		buf_putc(out, '%');
-	else if (n < rest.n && rest.s[n] == 'd' && hole_free(arg))
-		buf_str(out, arg);
 	else
 		buf_add(out, "\0S", 2);
-	*ret_used = n < rest.n && rest.s[n] != '%';
 	return n < rest.n ? n + 1 : n;
 }
 

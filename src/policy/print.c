@@ -3,26 +3,38 @@
 
 #include <inttypes.h>
 
-#include "base/path.h"
+#include "policy/covering.h"
 #include "policy/quantity.h"
 
-void print_toml_string(struct str s, struct buf *out)
+static void print_toml_char(struct str text, uint32_t c, struct buf *out)
 {
 	static const char short_form[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',
 					   ['\f'] = 'f', ['\r'] = 'r' };
 
-	buf_putc(out, '"');
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.s[i];
+	if (c == '"' || c == '\\')
+		buf_printf(out, "\\%c", (char)c);
+	else if (c < sizeof(short_form) && short_form[c])
+		buf_printf(out, "\\%c", short_form[c]);
+	else if (!str_is_shown(c))
+		buf_printf(out, "\\u%04X", (unsigned)c);
+	else
+		buf_str(out, text);
+}
 
-		if (c == '"' || c == '\\')
-			buf_printf(out, "\\%c", c);
-		else if (c < sizeof(short_form) && short_form[c])
-			buf_printf(out, "\\%c", short_form[c]);
-		else if (c < 0x20 || c == 0x7f)
-			buf_printf(out, "\\u%04X", c);
-		else
-			buf_putc(out, (char)c);
+void print_toml_string(struct str s, struct buf *out)
+{
+	uint32_t c;
+
+	buf_putc(out, '"');
+	for (size_t n; s.n; s = str_from_pos(s, n)) {
+		n = str_utf8(s, &c);
+		if (!n) {
+			/* Only a path that an option named can hold it. */
+			n = 1;
+			buf_puts(out, "\\uFFFD");
+		} else {
+			print_toml_char(str_first(s, n), c, out);
+		}
 	}
 	buf_putc(out, '"');
 }
@@ -85,8 +97,8 @@ static void print_key(struct str key, struct buf *out)
 	for (size_t i = 0; i < key.n; i++) {
 		char c = key.s[i];
 
-		bare &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			c == '_' || c == '-';
+		bare &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			(c >= '0' && c <= '9') || c == '_' || c == '-';
 	}
 	if (bare)
 		buf_str(out, key);
@@ -114,26 +126,39 @@ static void print_quoted_item(enum field_kind kind, const struct item *item, str
 	print_toml_string((struct str){ buf_text(&text), text.n }, out);
 }
 
-/* A list on one line if it is short, else an entry a line (arrays only: an
- * inline table may not span lines). */
+/* How a list is laid out: on one line if it is short, else an entry a line
+ * (arrays only: an inline table may not span lines). */
+struct layout {
+	const char *open, *close;
+	const char *before;		/* each entry */
+	const char *before_first;
+	const char *end;		/* behind the last of some entries */
+};
+
+static const struct layout array_layout = { "[", "]", " ", "", "" };
+static const struct layout lines_layout = { "[", "]", "\n  ", "\n  ", ",\n" };
+static const struct layout table_layout = { "{", "}", " ", " ", " " };
+
 static void print_items(enum field_id id, const struct section *s, const struct field_value *v,
 			bool one_line, struct buf *out)
 {
 	enum field_kind kind = fields[id].kind;
-	bool is_map = field_shape(kind) == SHAPE_MAP;
-	bool lines = !is_map && !one_line && v->n > 4;
+	const struct layout *l = field_shape(kind) == SHAPE_MAP ? &table_layout
+				 : !one_line && v->n > 4	? &lines_layout
+								: &array_layout;
 	size_t printed = 0;
 
-	buf_puts(out, is_map ? "{" : "[");
+	buf_puts(out, l->open);
 	for (size_t i = 0; i < v->n; i++) {
 		if (s && print_skips(s, id, &v->items[i]))
 			continue;
-		buf_puts(out, printed++ ? "," : "");
-		buf_puts(out, lines ? "\n  " : printed > 1 || is_map ? " " : "");
+		buf_puts(out, printed ? "," : "");
+		buf_puts(out, printed++ ? l->before : l->before_first);
 		print_quoted_item(kind, &v->items[i], out);
 	}
-	buf_puts(out, lines && printed ? ",\n" : is_map && printed ? " " : "");
-	buf_puts(out, is_map ? "}" : "]");
+	if (printed)
+		buf_puts(out, l->end);
+	buf_puts(out, l->close);
 }
 
 static void print_value(enum field_id id, const struct section *s, const struct field_value *v,
@@ -175,7 +200,7 @@ int value_text(enum field_id id, const struct field_value *v, struct arena *a, s
 	return keep_text(&out, a, ret);
 }
 
-void value_print_plain(enum field_id id, const struct field_value *v, struct buf *out)
+static void print_people(enum field_id id, const struct field_value *v, struct buf *out)
 {
 	enum field_kind kind = fields[id].kind;
 
@@ -197,16 +222,21 @@ void value_print_plain(enum field_id id, const struct field_value *v, struct buf
 	}
 }
 
+void value_print_plain(enum field_id id, const struct field_value *v, struct buf *out)
+{
+	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES);
+
+	if (v->set)
+		print_people(id, v, &text);
+	if (!buf_ok(&text))
+		out->failed = true;
+	buf_put_plain(out, text.n ? (struct str){ buf_text(&text), text.n } : STR("nothing"));
+}
+
 bool print_skips(const struct section *s, enum field_id id, const struct item *item)
 {
-	const struct field_value *write = &s->f[F_FILES_WRITE];
-
-	if (id != F_FILES_READ)
-		return false;
-	for (size_t i = 0; i < write->n; i++)
-		if (path_within(item->text.s, write->items[i].text.s))
-			return true;
-	return false;
+	return id == F_FILES_READ &&
+	       item_find_covering(KIND_ROOTS, &s->f[F_FILES_WRITE], item);
 }
 
 static bool has_default(enum field_id id)
@@ -270,7 +300,8 @@ static void print_section(const struct section *s, const struct section *base, s
 		/* [M4] needs the list beside the mode even where it is the base's. */
 		if (base && (!field_in_phase(id) || field_value_eq(id, v, &base->f[i])) &&
 		    !(id == F_NETWORK_ALLOW &&
-		      !field_value_eq(F_NETWORK_MODE, &s->f[F_NETWORK_MODE], &base->f[F_NETWORK_MODE])))
+		      !field_value_eq(F_NETWORK_MODE, &s->f[F_NETWORK_MODE],
+				      &base->f[F_NETWORK_MODE])))
 			continue;
 		open_table(phase, id, &shown, out);
 		if (!v->set) {

@@ -11,8 +11,12 @@ struct unit {
 };
 
 /* Largest first, as printing tries them. */
-static const struct unit sizes[] = { { "G", 1 << 30 }, { "M", 1 << 20 }, { "K", 1 << 10 }, { "", 1 } };
-static const struct unit durations[] = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 } };
+static const struct unit sizes[] = {
+	{ "G", 1 << 30 }, { "M", 1 << 20 }, { "K", 1 << 10 }, { "", 1 }
+};
+static const struct unit durations[] = {
+	{ "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 }
+};
 
 static bool parse(struct str text, const struct unit *units, size_t n, int64_t plain, int64_t *ret)
 {

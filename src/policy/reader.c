@@ -4,6 +4,7 @@
  */
 #include "policy/reader.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/path.h"
@@ -41,10 +42,11 @@ static int unknown_word(struct reader *r, enum field_id id, struct str word, str
 
 	list_words(words, &known);
 	if (nearest)
-		return diag_error(r->diags, at, "'%.*s' is not known for %s; did you mean '%s'? (%s)",
+		return diag_error(r->diags, at,
+				  "'%.*s' is not known for %s; did you mean '%s'? (%s)",
 				  STR_FMT(word), fields[id].key, nearest, buf_text(&known));
-	return diag_error(r->diags, at, "'%.*s' is not known for %s; write one of %s", STR_FMT(word),
-			  fields[id].key, buf_text(&known));
+	return diag_error(r->diags, at, "'%.*s' is not known for %s; write one of %s",
+			  STR_FMT(word), fields[id].key, buf_text(&known));
 }
 
 static int wrong(struct reader *r, enum field_id id, struct place at, const char *got)
@@ -66,9 +68,11 @@ void read_check_keys(struct reader *r, const struct value *table, const char *co
 			k++;
 		if (known[k])
 			continue;
-		nearest = read_nearest(m->key, known);
+		/* Guessing costs; nobody reads a thousand guesses. */
+		nearest = r->n_guesses++ < 4 * MAX_DIAGS ? read_nearest(m->key, known) : NULL;
 		if (r->ignores_unknown && nearest)
-			diag_warn(r->diags, at, "unknown key '%.*s'%s is ignored; did you mean '%s'?",
+			diag_warn(r->diags, at,
+				  "unknown key '%.*s'%s is ignored; did you mean '%s'?",
 				  STR_FMT(m->key), where, nearest);
 		else if (r->ignores_unknown)
 			continue;
@@ -114,6 +118,13 @@ static int expand(struct reader *r, struct str *path, struct place at)
 
 	if (memchr(path->s, '\0', path->n))
 		return diag_error(r->diags, at, "a path holds a NUL byte; remove it");
+	if (path->n >= PATH_MAX)
+		return diag_error(r->diags, at,
+				  "a path of %zu bytes is too long; write a shorter one", path->n);
+	/* " ~/x" would be a place that nobody means. */
+	if (str_trim(*path).s != path->s)
+		return diag_error(r->diags, at, "'%.*s' begins with a space; remove it",
+				  STR_FMT(*path));
 	if (path->s[0] != '~')
 		return 0;
 	if (path->n > 1 && path->s[1] != '/')
@@ -135,14 +146,35 @@ static int item_root(struct reader *r, enum field_id id, struct str text, struct
 
 	if (memchr(text.s, '*', text.n))
 		return diag_error(r->diags, ret->at,
-				  "'%.*s' in %s holds a '*'; write a directory or file", STR_FMT(text),
-				  fields[id].key);
+				  "'%.*s' in %s holds a '*'; write a directory or file",
+				  STR_FMT(text), fields[id].key);
 	if (expand(r, &text, ret->at) < 0)
 		return -1;
 	if (path_resolve(r->policy->arena, text, r->base_dir, &path, &err) < 0)
 		return diag_error(r->diags, ret->at, "%s", err.msg);
+	/* What a link leads to can be a name that no text could hold, and that
+	 * could not be printed.  An option may name any directory. */
+	if (ret->at.line && (strchr(path, '*') || !str_is_utf8(str_from(path))))
+		return diag_error(r->diags, ret->at,
+				  "'%.*s' leads to '%.300s', which cannot be written in a policy",
+				  STR_FMT(text), path);
 	ret->text = str_from(path);
 	return 0;
+}
+
+/* Would a part of a pattern keep it from ever matching? */
+static bool has_empty_part(struct str pattern)
+{
+	for (;;) {
+		size_t n = str_find(pattern, '/');
+		struct str part = str_first(pattern, n);
+
+		if (!part.n || str_is(part, ".") || str_is(part, ".."))
+			return true;
+		if (n == pattern.n)
+			return false;
+		pattern = str_from_pos(pattern, n + 1);
+	}
 }
 
 /* A path or pattern.  Two stars and a slash before a name stand for any depth;
@@ -153,12 +185,16 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	const char *path;
 
 	if (str_starts(text, "**/")) {
-		if (text.n == 3)
-			return diag_error(r->diags, ret->at, "'**/' names nothing; write '**/NAME'");
+		if (text.n >= PATH_MAX || has_empty_part(text))
+			return diag_error(r->diags, ret->at,
+					  "'%.*s' can never match; write '**/NAME'", STR_FMT(text));
 		return keep(r, text, ret);
 	}
 	if (expand(r, &text, ret->at) < 0)
 		return -1;
+	if (memchr(text.s, '*', text.n) && memmem(text.s, text.n, "/..", 3))
+		return diag_error(r->diags, ret->at, "'%.*s' holds '..' beside a '*'; remove it",
+				  STR_FMT(text));
 	path = path_normal(r->policy->arena, text, r->base_dir);
 	if (!path)
 		return no_memory(r, ret->at);
@@ -194,8 +230,13 @@ static int item_host(struct reader *r, enum field_id id, struct str text, struct
 
 	if (!rule)
 		return no_memory(r, ret->at);
-	if (host_rule_parse(text, r->policy->arena, rule, why) < 0)
-		return diag_error(r->diags, ret->at, "%s: '%.*s' %s", fields[id].key, STR_FMT(text), why);
+	if (host_rule_parse(text, r->policy->arena, rule, why) < 0) {
+		/* A URL may hold a password. */
+		bool shown = str_find(text, '@') == text.n && str_find(text, '/') == text.n;
+
+		return diag_error(r->diags, ret->at, shown ? "%s: '%.*s' %s" : "%s: %.*s%s",
+				  fields[id].key, STR_FMT(shown ? text : STR("")), why);
+	}
 	ret->host = rule;
 	return 0;
 }
@@ -232,7 +273,8 @@ static int item_env_glob(struct reader *r, enum field_id id, struct str text, st
 	for (size_t i = 0; i < text.n; i++)
 		if (text.s[i] != '*' && !is_env_char(text.s[i], false))
 			return diag_error(r->diags, ret->at,
-					  "'%.*s' in %s is no variable's name; write letters, digits, _ and *",
+					  "'%.*s' in %s is no variable's name; write letters, "
+					  "digits, _ and *",
 					  STR_FMT(text), fields[id].key);
 	return keep(r, text, ret);
 }
@@ -284,10 +326,15 @@ void read_list_start(struct section *s, enum field_id id, struct place at)
 	s->f[id].set = true;
 }
 
-/* Only hosts are matched in constant time and may be many. */
-static size_t most_items(enum field_kind kind)
+static int check_room(struct reader *r, const struct field_value *v, enum field_id id,
+		      struct place at)
 {
-	return kind == KIND_ALLOW_HOSTS || kind == KIND_DENY_HOSTS ? MAX_LIST_ITEMS : MAX_SHORT_LIST;
+	size_t most = field_most(fields[id].kind);
+
+	if (v->n < most)
+		return 0;
+	return diag_error(r->diags, at, "%s has more than %zu entries; remove some", fields[id].key,
+			  most);
 }
 
 static int add_entry(struct reader *r, struct section *s, enum field_id id, struct str text,
@@ -298,9 +345,8 @@ static int add_entry(struct reader *r, struct section *s, enum field_id id, stru
 
 	if (!str_trim(text).n)
 		return diag_error(r->diags, at, "a blank entry in %s; remove it", fields[id].key);
-	if (s->f[id].n >= most_items(fields[id].kind))
-		return diag_error(r->diags, at, "%s has more than %zu entries; remove some",
-				  fields[id].key, most_items(fields[id].kind));
+	if (check_room(r, &s->f[id], id, at) < 0)
+		return -1;
 	if (item_readers[fields[id].kind](r, id, text, &item) < 0)
 		return -1;
 	slot = field_value_add(&s->f[id], r->policy->arena);
@@ -317,6 +363,8 @@ int read_host(struct reader *r, struct section *s, enum field_id id, const struc
 	struct item *slot;
 
 	read_list_start(s, id, at);
+	if (check_room(r, &s->f[id], id, at) < 0)
+		return -1;
 	slot = copy ? field_value_add(&s->f[id], r->policy->arena) : NULL;
 	if (!slot)
 		return no_memory(r, at);
@@ -341,6 +389,8 @@ int read_map_entry(struct reader *r, struct section *s, enum field_id id, struct
 		return diag_error(r->diags, at, "the value of '%.*s' holds a NUL byte; remove it",
 				  STR_FMT(name));
 	read_list_start(s, id, at);
+	if (check_room(r, &s->f[id], id, at) < 0)
+		return -1;
 	if (!copy || keep(r, name, &item) < 0)
 		return no_memory(r, at);
 	item.value = (struct str){ copy, value.n };
@@ -554,7 +604,11 @@ static int default_section(struct reader *r, struct section *s, bool phase)
 
 int read_defaults(struct reader *r)
 {
-	if (default_section(r, &r->policy->base, false) < 0)
+	const struct field_value *f = r->policy->base.f;
+	bool write = !f[F_FILES_WRITE].set, read = !f[F_FILES_READ].set;
+
+	if (default_section(r, &r->policy->base, false) < 0 ||
+	    read_settle_defaults(r, write, read) < 0)
 		return -1;
 	for (size_t i = 0; i < r->policy->n_phases; i++)
 		if (default_section(r, &r->policy->phases[i].section, true) < 0)

@@ -21,6 +21,7 @@ struct reader {
 	const char *(*env)(const char *name);
 	/* Keys that the dialect's own program ignores are warnings, not errors. */
 	bool ignores_unknown;
+	size_t n_guesses;	/* of misspelt keys, so far */
 };
 
 static inline struct place reader_at(const struct reader *r, const struct value *v)
@@ -60,6 +61,13 @@ const char *read_nearest(struct str word, const char *const *words);
 
 /* Fill every field of the reader's policy that is not set with its default. */
 int read_defaults(struct reader *r);
+
+/* [M3] once defaults stand in files.write or files.read. */
+int read_settle_defaults(struct reader *r, bool write_is_default, bool read_is_default);
+/* Report each allow rule all of whose hosts are denied: it can never match. */
+int read_check_hosts(struct reader *r, const struct section *s);
+/* The entry of files.deny that denies all of a root, or NULL. */
+const struct item *read_find_denied(const struct field_value *deny, const struct item *root);
 
 /* After the last field: canonical lists, contradictions, dead rules, [M2] to
  * [M4].  Called once for each policy. */

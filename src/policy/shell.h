@@ -75,6 +75,7 @@ struct shell_command {
 	size_t n_redirects;
 	bool is_fed;		/* its input is a pipe or text from the script, */
 	size_t feeder;		/* written by this command; SHELL_NONE: by more than one */
+	struct str function;	/* whose body it is in; n == 0: none */
 	bool is_conditional;	/* in a loop, branch or function: runs never, once or often */
 	bool is_doubtful;	/* there only for a shell without `((…))` */
 };

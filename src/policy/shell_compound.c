@@ -14,7 +14,8 @@ bool shell_at_compound(const struct shell_parser *p)
 static int read_if(struct shell_parser *p)
 {
 	do {
-		if (shell_read_list(p, false) < 0 || shell_expect_word(p, "then", "'then' is missing") < 0 ||
+		if (shell_read_list(p, false) < 0 ||
+		    shell_expect_word(p, "then", "'then' is missing") < 0 ||
 		    shell_read_list(p, false) < 0)
 			return -1;
 		if (shell_at_word(p, "elif"))
@@ -30,13 +31,20 @@ static int read_if(struct shell_parser *p)
 	return shell_expect_word(p, "fi", "'fi' is missing");
 }
 
+static int read_group(struct shell_parser *p)
+{
+	if (shell_read_list(p, false) < 0)
+		return -1;
+	return shell_expect_word(p, "}", "'}' is missing");
+}
+
 static int read_do(struct shell_parser *p)
 {
 	if (shell_skip_lines(p) < 0)
 		return -1;
 	if (shell_at_word(p, "{")) {
 		p->pos++;
-		return shell_read_list(p, false) < 0 ? -1 : shell_expect_word(p, "}", "'}' is missing");
+		return read_group(p);
 	}
 	if (shell_expect_word(p, "do", "'do' is missing") < 0 || shell_read_list(p, false) < 0)
 		return -1;
@@ -62,47 +70,59 @@ static int read_arithmetic_command(struct shell_parser *p)
 	return 0;
 }
 
+/* for (( … )) */
+static int read_counting_for(struct shell_parser *p)
+{
+	p->pos += 2;
+	if (read_arithmetic_command(p) < 0)
+		return -1;
+	shell_skip_blanks(p);
+	p->pos += shell_peek(p, 0) == ';';
+	return read_do(p);
+}
+
+/* Behind `in`: words up to ';' or the line's end. */
+static int read_for_words(struct shell_parser *p, struct shell_assign *loop)
+{
+	size_t cap = 0;
+
+	loop->values = NULL;
+	loop->n_values = 0;
+	for (shell_skip_comment(p); !shell_at_meta(p) || shell_peek(p, 1) == '(';
+	     shell_skip_comment(p))
+		if (shell_push_word(p, &loop->values, &loop->n_values, &cap) < 0)
+			return -1;
+	if (shell_peek(p, 0) != ';' && shell_peek(p, 0) != '\n' &&
+	    p->reading == SHELL_AS_WRITTEN)
+		return shell_fail(p, "the words after 'in' do not end");
+	return 0;
+}
+
 /* Behind `for` or `select`. */
 static int read_for(struct shell_parser *p)
 {
 	static struct shell_part positional = { .kind = SHELL_VARIABLE, .quoted = true,
 						.text = { "@", 1 }, .op = { "", 0 } };
 	static struct shell_word arguments = { { "\"$@\"", 4 }, &positional, 1 };
-	struct shell_assign loop = { .is_loop = true };
+	struct shell_assign loop = { .is_loop = true, .values = &arguments, .n_values = 1 };
 	struct shell_command cmd = { 0 };
 	struct shell_word name;
 	size_t cap = 0;
 
 	shell_skip_blanks(p);
-	if (shell_peek(p, 0) == '(' && shell_peek(p, 1) == '(') {
-		p->pos += 2;
-		if (read_arithmetic_command(p) < 0)
-			return -1;
-		shell_skip_blanks(p);
-		p->pos += shell_peek(p, 0) == ';';
-		return read_do(p);
-	}
+	if (shell_peek(p, 0) == '(' && shell_peek(p, 1) == '(')
+		return read_counting_for(p);
 	if (shell_read_word(p, &name) < 0 || shell_skip_lines(p) < 0)
 		return -1;
 	loop.name = name.source;
-	loop.values = &arguments;
-	loop.n_values = 1;
 	if (!shell_is_name(loop.name))
 		return shell_fail(p, "the name after 'for' is not one");
 	if (shell_at_word(p, "in")) {
 		p->pos += 2;
-		loop.values = NULL;
-		loop.n_values = 0;
-		for (shell_skip_comment(p); !shell_at_meta(p) || shell_peek(p, 1) == '(';
-		     shell_skip_comment(p))
-			if (shell_push_word(p, &loop.values, &loop.n_values, &cap) < 0)
-				return -1;
-		if (shell_peek(p, 0) != ';' && shell_peek(p, 0) != '\n' &&
-		    p->reading == SHELL_AS_WRITTEN)
-			return shell_fail(p, "the words after 'in' do not end");
+		if (read_for_words(p, &loop) < 0)
+			return -1;
 	}
 	p->pos += shell_peek(p, 0) == ';';
-	cap = 0;
 	if (shell_push_assign(p, &cmd, loop, &cap) < 0 || shell_push_command(p, cmd) < 0)
 		return -1;
 	return read_do(p);
@@ -205,11 +225,6 @@ static int read_coproc(struct shell_parser *p)
 	if (shell_at_compound(&ahead))
 		p->pos = ahead.pos;
 	return shell_read_command(p);
-}
-
-static int read_group(struct shell_parser *p)
-{
-	return shell_read_list(p, false) < 0 ? -1 : shell_expect_word(p, "}", "'}' is missing");
 }
 
 static const struct compound {

@@ -25,6 +25,7 @@ struct shell_parser {
 	/* What a simple command read now will say of itself. */
 	bool is_fed, is_conditional, is_doubtful;
 	size_t feeder;
+	struct str function;
 	struct shell_pending *pending;
 	size_t n_pending, cap_pending;
 	/* The first thing that went wrong. */
@@ -47,6 +48,12 @@ static inline int shell_peek(const struct shell_parser *p, size_t ahead)
 static inline struct str shell_slice(const struct shell_parser *p, size_t from, size_t to)
 {
 	return (struct str){ p->text.s + from, to - from };
+}
+
+/* At <(…) or >(…)? */
+static inline bool shell_at_process(const struct shell_parser *p)
+{
+	return (shell_peek(p, 0) == '<' || shell_peek(p, 0) == '>') && shell_peek(p, 1) == '(';
 }
 
 /* shell_word.c */

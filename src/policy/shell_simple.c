@@ -17,7 +17,7 @@ static size_t next_line(const struct shell_parser *p, size_t from, struct str *r
 
 static int read_body(struct shell_parser *p, const struct shell_pending *doc)
 {
-	size_t from = p->pos, end = p->pos;
+	size_t from = p->pos, end = from;
 
 	while (end < p->text.n) {
 		struct str line;
@@ -197,6 +197,7 @@ int shell_push_command(struct shell_parser *p, struct shell_command cmd)
 		return shell_no_memory(p);
 	cmd.is_fed = p->is_fed;
 	cmd.feeder = p->feeder;
+	cmd.function = p->function;
 	cmd.is_conditional = p->is_conditional;
 	cmd.is_doubtful = p->is_doubtful;
 	out->commands = items;
@@ -241,11 +242,11 @@ static size_t assign_prefix(const struct shell_parser *p, size_t *ret_name)
 	if (!shell_is_name(shell_slice(p, p->pos, p->pos + n)))
 		return 0;
 	*ret_name = n;
-	if (shell_peek(p, n) == '[') {
-		while (shell_peek(p, n) > ' ' && shell_peek(p, n) != ']')
-			n++;
-		if (shell_peek(p, n++) != ']')
+	for (size_t depth = 0; shell_peek(p, n) == '[' || depth; n++) {
+		if (shell_peek(p, n) <= ' ')
 			return 0;
+		depth += shell_peek(p, n) == '[';
+		depth -= shell_peek(p, n) == ']';
 	}
 	if (shell_peek(p, n) == '+')
 		n++;
@@ -292,8 +293,7 @@ static int read_assign(struct shell_parser *p, struct shell_command *cmd, size_t
 		p->pos++;
 		if (read_array(p, &a) < 0)
 			return -1;
-	} else if (!shell_at_meta(p) || ((shell_peek(p, 0) == '<' || shell_peek(p, 0) == '>') &&
-					 shell_peek(p, 1) == '(')) {
+	} else if (!shell_at_meta(p) || shell_at_process(p)) {
 		if (shell_push_word(p, &a.values, &a.n_values, &value_cap) < 0)
 			return -1;
 	}
@@ -318,6 +318,7 @@ int shell_read_function(struct shell_parser *p, struct str name)
 	struct shell_script *out = p->out;
 	struct str *names = arena_grow(p->a, out->functions, out->n_functions,
 				       &out->cap_functions, sizeof(*names));
+	struct str outer_function = p->function;
 	bool outer = p->is_conditional;
 
 	if (!names)
@@ -325,9 +326,11 @@ int shell_read_function(struct shell_parser *p, struct str name)
 	out->functions = names;
 	names[out->n_functions++] = name;
 	p->is_conditional = true;
+	p->function = name;
 	if (shell_skip_lines(p) < 0 || shell_read_command(p) < 0)
 		return -1;
 	p->is_conditional = outer;
+	p->function = outer_function;
 	return 0;
 }
 
@@ -344,37 +347,54 @@ bool shell_at_parentheses(const struct shell_parser *p, size_t *ret_end)
 	return shell_peek(&ahead, 0) == ')';
 }
 
+/* A simple command and the room its arrays have. */
+struct growing {
+	struct shell_command cmd;
+	size_t words, assigns, redirects;
+};
+
+/* One more piece of it; *ret_done when there is none. */
+static int read_piece(struct shell_parser *p, struct growing *g, bool *ret_done)
+{
+	size_t name, n = redirect_prefix(p);
+
+	*ret_done = false;
+	if (n != SHELL_NONE)
+		return read_redirect(p, n, &g->cmd, &g->redirects);
+	if (shell_peek(p, 0) == '#') {
+		*ret_done = true;
+		return 0;
+	}
+	if (!g->cmd.n_words || declares(&g->cmd)) {
+		n = assign_prefix(p, &name);
+		if (n)
+			return read_assign(p, &g->cmd, &g->assigns, name, n);
+	}
+	if (shell_at_meta(p) && !shell_at_process(p)) {
+		*ret_done = true;
+		return 0;
+	}
+	return shell_push_word(p, &g->cmd.words, &g->cmd.n_words, &g->words);
+}
+
 int shell_read_simple(struct shell_parser *p)
 {
-	struct shell_command cmd = { 0 };
-	size_t words_cap = 0, assigns_cap = 0, redirects_cap = 0, name, n, end;
-	int r;
+	struct growing g = { .words = 0 };
+	struct shell_command cmd;
+	bool done = false;
+	size_t end;
 
-	for (;;) {
+	while (!done) {
 		shell_skip_blanks(p);
-		n = redirect_prefix(p);
-		if (n != SHELL_NONE) {
-			r = read_redirect(p, n, &cmd, &redirects_cap);
-		} else if (shell_peek(p, 0) == '#') {
-			break;
-		} else if ((!cmd.n_words || declares(&cmd)) &&
-			   (n = assign_prefix(p, &name)) != 0) {
-			r = read_assign(p, &cmd, &assigns_cap, name, n);
-		} else if (shell_at_meta(p) && !(shell_peek(p, 1) == '(' &&
-						 (shell_peek(p, 0) == '<' ||
-						  shell_peek(p, 0) == '>'))) {
-			break;
-		} else {
-			r = shell_push_word(p, &cmd.words, &cmd.n_words, &words_cap);
-			if (r == 0 && cmd.n_words == 1 && !cmd.n_assigns && !cmd.n_redirects &&
-			    shell_at_parentheses(p, &end)) {
-				p->pos = end;
-				return shell_read_function(p, cmd.words[0].source);
-			}
-		}
-		if (r < 0)
+		if (read_piece(p, &g, &done) < 0)
 			return -1;
+		if (g.cmd.n_words == 1 && !g.cmd.n_assigns && !g.cmd.n_redirects &&
+		    shell_at_parentheses(p, &end)) {
+			p->pos = end;
+			return shell_read_function(p, g.cmd.words[0].source);
+		}
 	}
+	cmd = g.cmd;
 	if (!cmd.n_words && !cmd.n_assigns && !cmd.n_redirects)
 		return shell_fail(p, "a command is missing");
 	return shell_push_command(p, cmd);

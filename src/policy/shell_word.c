@@ -76,15 +76,17 @@ bool shell_is_name(struct str s)
 
 size_t shell_space(struct str s)
 {
+	static const struct { uint32_t first, last; } spaces[] = {
+		{ '\t', '\r' }, { 0x1c, ' ' }, { 0x85, 0x85 }, { 0xa0, 0xa0 }, { 0x1680, 0x1680 },
+		{ 0x2000, 0x200a }, { 0x2028, 0x2029 }, { 0x202f, 0x202f }, { 0x205f, 0x205f },
+		{ 0x3000, 0x3000 },
+	};
 	uint32_t c;
 	size_t n = str_utf8(s, &c);
 
-	if (!n)
-		return 0;
-	if (c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f) || c == 0x85 ||
-	    c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
-	    c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000)
-		return n;
+	for (size_t i = 0; n && i < ARRAY_SIZE(spaces); i++)
+		if (c >= spaces[i].first && c <= spaces[i].last)
+			return n;
 	return 0;
 }
 
@@ -300,30 +302,37 @@ static int add_substitution(struct shell_parser *p, struct parts *w, struct shel
 	return 0;
 }
 
-/* Backticks lose one layer of backslashes, then are a text of their own. */
+/* What stands between backticks loses one layer of backslashes. */
+static int unquote_backticks(struct shell_parser *p, size_t end, bool quoted, struct str *ret)
+{
+	char *text = arena_new(p->a, end - p->pos + 1, 1);
+	size_t n = 0;
+
+	if (!text)
+		return shell_no_memory(p);
+	for (size_t i = p->pos; i < end; i++) {
+		if (p->text.s[i] == '\\' && strchr(quoted ? "`\\$\"" : "`\\$", p->text.s[i + 1]))
+			i++;
+		text[n++] = p->text.s[i];
+	}
+	*ret = (struct str){ text, n };
+	return 0;
+}
+
+/* Behind a backtick: up to the next, as a text of its own. */
 static int read_backticks(struct shell_parser *p, struct parts *w, bool quoted)
 {
 	struct shell_part what = { .kind = SHELL_OUTPUT, .quoted = quoted, .script = p->out };
 	struct shell_parser inner = *p;
 	struct shell_part *part;
-	size_t n = 0, end = p->pos;
-	char *text;
+	size_t end = p->pos;
 
 	while (end < p->text.n && p->text.s[end] != '`')
 		end += p->text.s[end] == '\\' ? 2 : 1;
 	if (end >= p->text.n)
 		return shell_fail(p, "a backtick is not closed");
-	text = arena_new(p->a, end - p->pos + 1, 1);
-	if (!text)
-		return shell_no_memory(p);
-	for (size_t i = p->pos; i < end; i++) {
-		if (p->text.s[i] == '\\' && strchr("`\\$", p->text.s[i + 1]))
-			i++;
-		else if (quoted && p->text.s[i] == '\\' && p->text.s[i + 1] == '"')
-			i++;
-		text[n++] = p->text.s[i];
-	}
-	inner.text = (struct str){ text, n };
+	if (unquote_backticks(p, end, quoted, &inner.text) < 0)
+		return -1;
 	inner.pos = inner.n_pending = inner.cap_pending = 0;
 	inner.pending = NULL;
 	inner.is_conditional = false;
@@ -370,15 +379,11 @@ size_t shell_find_arithmetic_end(const struct shell_parser *p, size_t pos)
 	return SHELL_NONE;
 }
 
-/* Behind "$((": arithmetic when it ends in "))", else a subshell in $(…). */
-static int read_arithmetic(struct shell_parser *p, struct parts *w, bool quoted, bool *ret_is)
+/* Behind "$((", with "))" at `end`. */
+static int read_arithmetic(struct shell_parser *p, struct parts *w, bool quoted, size_t end)
 {
-	size_t end = shell_find_arithmetic_end(p, p->pos);
 	struct shell_word inside;
 
-	*ret_is = end != SHELL_NONE;
-	if (!*ret_is)
-		return 0;
 	if (shell_read_quoted(p, p->pos, end, &inside) < 0)
 		return -1;
 	p->pos = end + 2;
@@ -440,46 +445,70 @@ static struct str read_operator(struct shell_parser *p)
 	return shell_slice(p, from, p->pos);
 }
 
+/* '#' or '!' before the name of ${#name} and ${!name}; elsewhere (${#}, ${!})
+ * it is the name. */
+static struct str read_prefix(struct shell_parser *p)
+{
+	int c = shell_peek(p, 0), next = shell_peek(p, 1);
+
+	if ((c != '#' && c != '!') || next < 0 ||
+	    !(is_name_byte(next) || strchr("@*?-$!", next)))
+		return STR("");
+	p->pos++;
+	return shell_slice(p, p->pos - 1, p->pos);
+}
+
+/* Name and subscript. */
+static int read_name(struct shell_parser *p, struct shell_part *what)
+{
+	size_t inside;
+
+	what->text = read_parameter(p, true);
+	if (!what->text.n)
+		return shell_fail(p, "'${' is not followed by a name");
+	if (shell_peek(p, 0) != '[')
+		return 0;
+	inside = ++p->pos;
+	if (shell_skip_subscript(p) < 0)
+		return -1;
+	what->subscript = shell_slice(p, inside, p->pos - 1);
+	return 0;
+}
+
+/* The word behind the operator, up to '}'.  Patterns know quotes of their own
+ * even inside double quotes, the others do not. */
+static int read_operand(struct shell_parser *p, struct shell_part *what)
+{
+	bool patterned = what->op.n && !strchr("-=+?", what->op.s[what->op.n - 1]);
+	struct parts arg = { 0 };
+	size_t from = p->pos;
+
+	if (!what->op.n && shell_peek(p, 0) != '}')
+		return shell_fail(p, "'${' has an unknown operator");
+	if (read_parts(p, what->quoted && !patterned ? IN_QUOTED_BRACES : IN_BRACES, &arg) < 0)
+		return -1;
+	if (shell_peek(p, 0) != '}')
+		return shell_fail(p, "a '{' is not closed");
+	what->arg = arena_new(p->a, 1, sizeof(*what->arg));
+	if (!what->arg)
+		return shell_no_memory(p);
+	*what->arg = (struct shell_word){ shell_slice(p, from, p->pos), arg.items, arg.n };
+	p->pos++;
+	return 0;
+}
+
 /* Behind "${". */
 static int read_braces(struct shell_parser *p, struct parts *w, bool quoted)
 {
 	struct shell_part what = { .kind = SHELL_VARIABLE, .quoted = quoted };
-	size_t from = p->pos;
-	struct parts arg = { 0 };
+	struct str prefix = read_prefix(p);
 	struct shell_part *part;
-	struct str prefix = STR("");
-	bool patterned;
 
-	if ((shell_peek(p, 0) == '#' || shell_peek(p, 0) == '!') && shell_peek(p, 1) != '}' &&
-	    (is_name_byte(shell_peek(p, 1)) || (shell_peek(p, 1) > 0 &&
-						strchr("@*?-$!", shell_peek(p, 1))))) {
-		prefix = shell_slice(p, p->pos, p->pos + 1);
-		p->pos++;
-	}
-	what.text = read_parameter(p, true);
-	if (!what.text.n)
-		return shell_fail(p, "'${' is not followed by a name");
-	if (shell_peek(p, 0) == '[') {
-		size_t inside = ++p->pos;
-
-		if (shell_skip_subscript(p) < 0)
-			return -1;
-		what.subscript = shell_slice(p, inside, p->pos - 1);
-	}
-	what.op = read_operator(p);
-	patterned = what.op.n && !strchr("-=+?", what.op.s[what.op.n - 1]);
-	if (!what.op.n && shell_peek(p, 0) != '}')
-		return shell_fail(p, "'${' has an unknown operator");
-	from = p->pos;
-	if (read_parts(p, quoted && !patterned ? IN_QUOTED_BRACES : IN_BRACES, &arg) < 0)
+	if (read_name(p, &what) < 0)
 		return -1;
-	if (shell_peek(p, 0) != '}')
-		return shell_fail(p, "a '{' is not closed");
-	what.arg = arena_new(p->a, 1, sizeof(*what.arg));
-	if (!what.arg)
-		return shell_no_memory(p);
-	*what.arg = (struct shell_word){ shell_slice(p, from, p->pos), arg.items, arg.n };
-	p->pos++;
+	what.op = read_operator(p);
+	if (read_operand(p, &what) < 0)
+		return -1;
 	if (prefix.n)
 		what.op = prefix;
 	part = add_part(p, w, SHELL_VARIABLE, quoted);
@@ -487,6 +516,21 @@ static int read_braces(struct shell_parser *p, struct parts *w, bool quoted)
 		return -1;
 	*part = what;
 	return 0;
+}
+
+/* Behind "$(". */
+static int read_parenthesis(struct shell_parser *p, struct parts *w, bool quoted)
+{
+	if (shell_peek(p, 0) == '(') {
+		size_t end = shell_find_arithmetic_end(p, p->pos + 1);
+
+		if (end != SHELL_NONE) {
+			p->pos++;
+			return read_arithmetic(p, w, quoted, end);
+		}
+	}
+	return add_substitution(p, w, (struct shell_part){ .kind = SHELL_OUTPUT,
+							   .quoted = quoted });
 }
 
 /* At '$'. */
@@ -500,16 +544,7 @@ static int read_dollar(struct shell_parser *p, struct parts *w, enum mode mode)
 	p->pos++;
 	if (next == '(') {
 		p->pos++;
-		if (shell_peek(p, 0) == '(') {
-			bool is_arithmetic;
-
-			p->pos++;
-			if (read_arithmetic(p, w, quoted, &is_arithmetic) < 0 || is_arithmetic)
-				return is_arithmetic && !p->wrong && !p->no_memory ? 0 : -1;
-			p->pos--;
-		}
-		return add_substitution(p, w, (struct shell_part){ .kind = SHELL_OUTPUT,
-								   .quoted = quoted });
+		return read_parenthesis(p, w, quoted);
 	}
 	if (next == '{') {
 		p->pos++;
@@ -559,7 +594,7 @@ static bool at_end(const struct shell_parser *p, enum mode mode)
 
 	switch (mode) {
 	case IN_WORD:
-		return shell_at_meta(p) && !((c == '<' || c == '>') && shell_peek(p, 1) == '(');
+		return shell_at_meta(p) && !shell_at_process(p);
 	case IN_BRACES:
 	case IN_QUOTED_BRACES:
 		return c < 0 || c == '}';
@@ -605,7 +640,7 @@ static int read_parts(struct shell_parser *p, enum mode mode, struct parts *w)
 		} else if (c == '"' && mode != IN_BODY) {
 			p->pos++;
 			r = read_double(p, w);
-		} else if ((c == '<' || c == '>') && !quoted && shell_peek(p, 1) == '(') {
+		} else if (!quoted && shell_at_process(p)) {
 			p->pos += 2;
 			r = add_substitution(p, w, (struct shell_part){ .kind = SHELL_PROCESS,
 									.is_written = c == '>' });

@@ -125,23 +125,24 @@ static double best_build(size_t n)
 /* Two lists of two thirds of the rules each: half of a list is in the other. */
 static void bench_meet(const struct side *s)
 {
-	size_t n = s->n * 2 / 3, n_found = 0;
+	size_t n = s->n * 2 / 3;
+	struct host_meets found = { 0 };
 	double best = 0;
 
 	for (int i = 0; i < 3; i++) {
 		cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 		double start = now_ns(), ms;
 		struct cordon_err err;
-		struct host_meet *found;
 
-		if (host_rules_meet(s->rules, n, s->rules + s->n - n, n, &a, &found, &n_found,
+		if (host_rules_meet((struct host_rules){ s->rules, n },
+				    (struct host_rules){ s->rules + s->n - n, n }, &a, &found,
 				    &err) < 0)
 			fail(err.msg);
 		ms = (now_ns() - start) / 1e6;
 		best = best == 0 ? ms : MIN(best, ms);
 	}
 	printf("{\"bench\":\"host-meet\",\"rules\":%zu,\"ms\":%.1f,\"found\":%zu}\n", n, best,
-	       n_found);
+	       found.n);
 }
 
 int main(void)

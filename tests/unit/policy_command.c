@@ -476,7 +476,18 @@ static void test_values_the_text_assigns_are_followed(void)
 		{ "f() { $1 x; }; f curl", "curl" },
 		{ "f() { shift; \"$@\"; }; f -v curl x", "curl" },
 		{ "f() { rm -rf \"$1\"; }; f /", "rm -rf /" },
+		{ "f() { eval '\"$@\"'; }; f curl x", "curl" },
+		{ "f() { echo $1; }; g() { $1 x; }; f curl; g ls", NULL },
+		{ "f() { local c=$1; $c x; }; f curl", "curl" },
+		{ "f() { f x \"$@\"; }; f a", NULL },
+		{ "f() { g x \"$@\"; }; g() { f y \"$@\"; shift; \"$@\"; }; f a", HIDDEN },
 		{ "set -- curl x; \"$@\"", "curl" },
+		{ "eval echo \\${X_${1}_DIR:-$HOME}", NULL },
+		{ "eval \"x=\\$$y\"; $x z", HIDDEN },
+		{ "tmp=$(mktemp); rm -f \"$tmp\"; rm -f $tmp", NULL },
+		{ "tmp=$(mktemp -d); rm -rf \"$tmp\"", "rm -rf /" },
+		{ "rm $(cat list)", "rm -rf /" },
+		{ "rm -f \"$(cat list)\"", NULL },
 		{ "set -euo pipefail; make", NULL },
 		{ "main() { echo \"$@\"; }; main \"$@\"", NULL },
 		{ "alias x=curl; x y", "curl" },
@@ -648,7 +659,7 @@ static void test_argument_vectors(void)
 	ok(argv_matches("rm -rf /", ARGV("rm", "-fr", "/")), "cluster");
 	ok(argv_matches("rm -rf /", ARGV("rm", "-r", "--force", "--", "/etc")), "long");
 	ok(!argv_matches("rm -rf /", ARGV("rm", "-rf", "etc")), "relative");
-	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "//./home/x")), "the path in other words");
+	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "//./home/x")), "the path otherwise");
 	ok(argv_matches("rm -rf /home", ARGV("rm", "-rf", "/etc/../home")), "up and down");
 	ok(argv_matches("rm -rf /*", ARGV("rm", "-rf", "/bin", "/etc")), "a star, expanded");
 	ok(!argv_matches("> /dev/sda", ARGV("> /dev/sda")), "operators are for text");
@@ -694,13 +705,20 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_programs_are_found_by_name),
-		TAP(test_options_are_sets_and_operands_prefixes), TAP(test_quoting_hides_nothing),
+		TAP(test_options_are_sets_and_operands_prefixes),
+		TAP(test_quoting_hides_nothing),
 		TAP(test_newlines_are_white_space_too),
-		TAP(test_every_place_of_a_command_is_looked_at), TAP(test_wrappers_are_peeled),
-		TAP(test_shells_in_shells), TAP(test_values_the_text_assigns_are_followed),
-		TAP(test_what_cannot_be_read_is_blocked), TAP(test_no_list_no_check),
+		TAP(test_every_place_of_a_command_is_looked_at),
+		TAP(test_wrappers_are_peeled),
+		TAP(test_shells_in_shells),
+		TAP(test_values_the_text_assigns_are_followed),
+		TAP(test_what_cannot_be_read_is_blocked),
+		TAP(test_no_list_no_check),
 		TAP(test_patterns_with_operators_are_text),
 		TAP(test_the_first_pattern_of_the_list_is_named),
-		TAP(test_patterns_that_mean_nothing_are_refused), TAP(test_hidden_words_are_quoted_as_written), TAP(test_argument_vectors),
-		TAP(test_nesting_is_cheap), TAP_END });
+		TAP(test_patterns_that_mean_nothing_are_refused),
+		TAP(test_hidden_words_are_quoted_as_written),
+		TAP(test_argument_vectors),
+		TAP(test_nesting_is_cheap),
+		TAP_END });
 }

@@ -182,11 +182,15 @@ static void check_canonical(const struct host_meet *m, size_t n)
 static void check_meet_pointwise(const struct host_rule *left, size_t n_left,
 				 const struct host_rule *right, size_t n_right, struct arena *a)
 {
-	struct host_meet *m = NULL, *turned = NULL;
-	size_t n = 0, n_turned = 0;
+	struct host_rules list_left = { left, n_left }, list_right = { right, n_right };
+	struct host_meets meets = { 0 }, turned = { 0 };
 	struct cordon_err err;
+	const struct host_meet *m;
+	size_t n;
 
-	ok(host_rules_meet(left, n_left, right, n_right, a, &m, &n, &err) == 0, "met");
+	ok(host_rules_meet(list_left, list_right, a, &meets, &err) == 0, "met");
+	m = meets.items;
+	n = meets.n;
 	check_canonical(m, n);
 	for (size_t i = 0; i < n; i++) {
 		struct host_rule both;
@@ -205,10 +209,45 @@ static void check_meet_pointwise(const struct host_rule *left, size_t n_left,
 		is_int(got, list_matches(left, n_left, &h, port) &&
 			    list_matches(right, n_right, &h, port), "pointwise");
 	}
-	ok(host_rules_meet(right, n_right, left, n_left, a, &turned, &n_turned, &err) == 0, "met");
-	is_int((long long)n_turned, (long long)n, "the same the other way round");
-	for (size_t i = 0; i < n && i < n_turned; i++)
-		is_int(host_rule_cmp(&m[i].rule, &turned[i].rule), 0, "rule %zu", i);
+	ok(host_rules_meet(list_right, list_left, a, &turned, &err) == 0, "met");
+	is_int((long long)turned.n, (long long)n, "the same the other way round");
+	for (size_t i = 0; i < n && i < turned.n; i++)
+		is_int(host_rule_cmp(&m[i].rule, &turned.items[i].rule), 0, "rule %zu", i);
+}
+
+/* What is found covers, and what is not found nothing covers. */
+static void check_covering(struct host_rules list, struct host_rules by, struct arena *a)
+{
+	struct cordon_err err;
+	size_t *found = NULL;
+
+	ok(host_rules_find_covering(list, by, a, &found, &err) == 0, "answered");
+	for (size_t i = 0; i < list.n; i++) {
+		bool covered = false;
+
+		for (size_t k = 0; k < by.n; k++)
+			covered |= host_rule_covers(&by.rules[k], &list.rules[i]);
+		is_int(found[i] != HOST_NO_RULE, covered, "rule %zu", i);
+		ok(found[i] == HOST_NO_RULE ||
+		   host_rule_covers(&by.rules[found[i]], &list.rules[i]), "the one it names");
+	}
+}
+
+/* [HM1] [HM2]: reducing relies on groups and on their ports' order. */
+static void check_reduced(struct host_rules list, struct arena *a)
+{
+	struct host_meets reduced = { 0 };
+	struct cordon_err err;
+
+	ok(host_rules_reduce(list, a, &reduced, &err) == 0, "reduced");
+	check_canonical(reduced.items, reduced.n);
+	for (size_t i = 0; i < list.n; i++) {
+		bool kept = false;
+
+		for (size_t k = 0; k < reduced.n; k++)
+			kept |= host_rule_covers(&reduced.items[k].rule, &list.rules[i]);
+		ok(kept, "rule %zu is still said", i);
+	}
 }
 
 static void test_meet_is_what_both_lists_match(void)
@@ -225,6 +264,9 @@ static void test_meet_is_what_both_lists_match(void)
 		}
 		check_meet_pointwise(left, n_left, right, n_right, &a);
 		check_meet_pointwise(left, n_left, left, n_left, &a);
+		check_covering((struct host_rules){ left, n_left },
+			       (struct host_rules){ right, n_right }, &a);
+		check_reduced((struct host_rules){ left, n_left }, &a);
 	}
 }
 
@@ -274,13 +316,13 @@ static void test_empty_lists_match_nothing(void)
 	struct host_rule any = { .form = HOST_ANY, .port_last = UINT16_MAX };
 	struct host h = { .n = 1, .name = "a" };
 	const struct host_set *set = NULL;
-	struct host_meet *m = NULL;
+	struct host_meets m = { NULL, 77 };
 	struct cordon_err err;
-	size_t n = 77;
 
 	ok(host_set_new(NULL, 0, &a, &set, &err) == 0, "built");
 	ok(!host_set_find(set, &h, 443, true), "no rule");
-	ok(host_rules_meet(&any, 1, NULL, 0, &a, &m, &n, &err) == 0 && n == 0, "no meet");
+	ok(host_rules_meet((struct host_rules){ &any, 1 }, (struct host_rules){ NULL, 0 }, &a, &m,
+			   &err) == 0 && m.n == 0, "no meet");
 }
 
 static void test_limits_are_errors(void)
@@ -288,15 +330,15 @@ static void test_limits_are_errors(void)
 	cleanup_arena struct arena a = ARENA(1 << 20), tiny = ARENA(1);
 	struct host_rule any = { .form = HOST_ANY, .port_last = UINT16_MAX };
 	const struct host_set *set = NULL;
-	struct host_meet *m = NULL;
+	struct host_rules one = { &any, 1 };
+	struct host_meets m = { NULL, 77 };
 	struct cordon_err err = { 0 };
-	size_t n = 77;
 
 	ok(host_set_new(&any, MAX_LIST_ITEMS + 1, &a, &set, &err) < 0 && !set, "too many rules");
 	is_int(err.code, CORDON_E_POLICY, "is the policy's fault");
 	ok(host_set_new(&any, 1, &tiny, &set, &err) < 0 && !set, "no memory");
 	is_int(err.code, CORDON_E_NOMEM, "is said");
-	ok(host_rules_meet(&any, 1, &any, 1, &tiny, &m, &n, &err) < 0 && n == 77, "no memory");
+	ok(host_rules_meet(one, one, &tiny, &m, &err) < 0 && m.n == 77, "no memory");
 }
 
 /* Every other port on one side, many names on the other: all pairs count. */
@@ -306,8 +348,7 @@ static void test_a_meet_that_explodes_is_an_error(void)
 	struct host_rule *ports = arena_new(&a, 30000, sizeof(*ports));
 	struct host_rule *names = arena_new(&a, 1000, sizeof(*names));
 	struct cordon_err err = { 0 };
-	struct host_meet *m = NULL;
-	size_t n = 77;
+	struct host_meets m = { NULL, 77 };
 
 	for (unsigned i = 0; i < 30000; i++)
 		ports[i] = (struct host_rule){ .form = HOST_ANY,
@@ -319,11 +360,12 @@ static void test_a_meet_that_explodes_is_an_error(void)
 		names[i] = (struct host_rule){ .form = HOST_EXACT, .port_last = UINT16_MAX,
 					       .name = str_from(name) };
 	}
-	ok(host_rules_meet(ports, 30000, names, 1000, &a, &m, &n, &err) < 0, "refused");
+	ok(host_rules_meet((struct host_rules){ ports, 30000 }, (struct host_rules){ names, 1000 },
+			   &a, &m, &err) < 0, "refused");
 	is_int(err.code, CORDON_E_POLICY, "as the policy's fault");
-	ok(n == 77 && !m, "untouched");
-	ok(host_rules_meet(ports, 30000, names, 30, &a, &m, &n, &err) == 0 && n == 900000,
-	   "less is fine");
+	ok(m.n == 77 && !m.items, "untouched");
+	ok(host_rules_meet((struct host_rules){ ports, 30000 }, (struct host_rules){ names, 30 },
+			   &a, &m, &err) == 0 && m.n == 900000, "less is fine");
 }
 
 int main(void)

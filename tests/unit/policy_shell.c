@@ -89,6 +89,7 @@ static const struct sample samples[] = {
 	{ "x=(a b\n# c\n d)", "x=a b d" },
 	{ "declare -a x=(a b)", "x=a b declare -a" },
 	{ "x[1]=2", "x=2" },
+	{ "x[${#x[@]}]=$y", "x=${y}" },
 	{ "a > b 2>> c < d 2>&1 &> e", "a >b >c <d >1 >e" },
 	{ "> x", ">x" },
 	{ "a {fd}< b", "a >b" },

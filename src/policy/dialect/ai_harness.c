@@ -30,7 +30,8 @@ static int take_domain(struct reader *r, struct str text, struct place at, void 
 		return diag_error(r->diags, at,
 				  "a blank entry in network.allowed_domains; remove it");
 	if (str_is(text, "*"))
-		return add_text(r, "*", at) | add_text(r, "0.0.0.0/0", at) | add_text(r, "::/0", at);
+		return add_text(r, "*", at) | add_text(r, "0.0.0.0/0", at) |
+		       add_text(r, "::/0", at);
 	if (str_starts(text, "*."))
 		return add(r, HOST_BELOW, str_from_pos(text, 2), at);
 	return add(r, HOST_AT_OR_BELOW, text, at);
@@ -79,7 +80,9 @@ static bool allows_everything(const struct field_value *v)
 static int write_domain(const struct item *item, bool everything, struct buf *out,
 			struct diags *diags)
 {
-	static const char *const prefix[N_HOST_FORMS] = { [HOST_BELOW] = "*.", [HOST_AT_OR_BELOW] = "" };
+	static const char *const prefix[N_HOST_FORMS] = {
+		[HOST_BELOW] = "*.", [HOST_AT_OR_BELOW] = ""
+	};
 	const struct host_rule *r = item->host;
 	cleanup_buf struct buf text = BUF(512);
 
@@ -90,8 +93,8 @@ static int write_domain(const struct item *item, bool everything, struct buf *ou
 	}
 	host_rule_print(r, &text);
 	if (!prefix[r->form] || r->port_first != 0)
-		return dialect_refuse(&dialect_ai_harness, F_NETWORK_ALLOW, item->at, buf_text(&text),
-				      diags);
+		return dialect_refuse(&dialect_ai_harness, F_NETWORK_ALLOW, item->at,
+				      buf_text(&text), diags);
 	buf_printf(out, "    - \"%s%.*s\"\n", prefix[r->form], STR_FMT(r->name));
 	return 0;
 }

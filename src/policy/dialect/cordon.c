@@ -72,7 +72,8 @@ static void read_phases(struct reader *r, const struct value *v)
 	if (!read_expect(r, v, VALUE_TABLE, "phase"))
 		return;
 	if (v->table.n > MAX_PHASES) {
-		diag_error(r->diags, reader_at(r, v), "more than %d phases; remove some", MAX_PHASES);
+		diag_error(r->diags, reader_at(r, v), "more than %d phases; remove some",
+			   MAX_PHASES);
 		return;
 	}
 	for (size_t i = 0; i < v->table.n; i++) {

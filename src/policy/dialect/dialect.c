@@ -15,7 +15,8 @@ const struct dialect *dialect_find(const char *name)
 	return NULL;
 }
 
-/* Endings of names that say it all; the first one that fits counts. */
+/* Endings of names that say it all; the first one that fits counts.  An ending
+ * that starts with a letter is a word of its own: multitask.toml is no task. */
 static const struct {
 	const char *ending;
 	const struct dialect *dialect;
@@ -64,12 +65,22 @@ static const struct {
 	{ "[[steps", NULL, 0, &dialect_harbor },
 };
 
+static bool has_ending(struct str name, const char *ending)
+{
+	size_t before;
+
+	if (!str_ends(name, ending))
+		return false;
+	before = name.n - strlen(ending);
+	return ending[0] == '.' || !before || strchr("/.-_", name.s[before - 1]);
+}
+
 const struct dialect *dialect_detect(const struct source *src)
 {
 	struct str text = str_trim(src->text);
 
 	for (size_t i = 0; i < ARRAY_SIZE(by_name); i++)
-		if (str_ends(str_from(src->name), by_name[i].ending))
+		if (has_ending(str_from(src->name), by_name[i].ending))
 			return by_name[i].dialect;
 	for (size_t i = 0; i < ARRAY_SIZE(by_content); i++) {
 		if (by_content[i].first && (!text.n || text.s[0] != by_content[i].first))
@@ -86,7 +97,8 @@ const struct dialect *dialect_detect(const struct source *src)
 int dialect_refuse(const struct dialect *d, enum field_id id, struct place at, const char *what,
 		   struct diags *diags)
 {
-	return diag_error(diags, at, "%s: the %s dialect cannot say %s", fields[id].key, d->name, what);
+	return diag_error(diags, at, "%s: the %s dialect cannot say %s", fields[id].key, d->name,
+			  what);
 }
 
 int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, bool phases,
@@ -100,7 +112,8 @@ int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, 
 		while (sayable[i] != N_FIELDS && sayable[i] != (enum field_id)id)
 			i++;
 		if (p->base.f[id].set && sayable[i] == N_FIELDS)
-			bad = dialect_refuse(d, (enum field_id)id, p->base.f[id].at, "this field", diags);
+			bad = dialect_refuse(d, (enum field_id)id, p->base.f[id].at, "this field",
+					     diags);
 	}
 	for (size_t i = 0; !phases && i < p->n_phases; i++)
 		bad = diag_error(diags, p->phases[i].at, "phase.%.*s: the %s dialect has no phases",

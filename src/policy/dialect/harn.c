@@ -25,12 +25,6 @@ static bool may_write(const struct value *root)
 		harn_has_operation(root, "workspace", "delete"));
 }
 
-static bool may_read(const struct value *root)
-{
-	return !harn_has_capabilities(root) ||
-	       harn_list(value_find(root, "capabilities"), "workspace");
-}
-
 static bool may_start(const struct value *root)
 {
 	return harn_get_level(root) >= HARN_PROCESS_EXEC &&
@@ -60,18 +54,23 @@ static void refuse_keys(struct reader *r, const struct value *table, const char 
 		const struct value *v = harn_get(table, *keys);
 
 		if (v && says_something(v))
-			diag_error(r->diags, reader_at(r, v), "%s%s: %s; remove it here", prefix, *keys,
-				   why);
+			diag_error(r->diags, reader_at(r, v), "%s%s: %s; remove it here", prefix,
+				   *keys, why);
 	}
 }
 
 static void refuse_unheld(struct reader *r, const struct value *root)
 {
-	static const char *const of_tools[] = { "tools", "tools_restricted", "tool_arg_constraints",
-						"tool_annotations", "recursion_limit", NULL };
+	static const char *const of_tools[] = { "tools",
+						"tools_restricted",
+						"tool_arg_constraints",
+						"tool_annotations",
+						"recursion_limit",
+						NULL };
 	static const char *const grants[] = { "unix_socket_roots",
 					      "allow_process_self_introspection",
-					      "netns_launcher_path", "process_network_proxy", NULL };
+					      "netns_launcher_path", "process_network_proxy",
+					      NULL };
 
 	refuse_keys(r, root, of_tools, "", "governs Harn's own tools, which cordon does not run");
 	refuse_keys(r, harn_get(root, "process_sandbox"), grants, "process_sandbox.",
@@ -92,14 +91,15 @@ static void check_operations(struct reader *r, const struct member *m, const cha
 		if (!words[k])
 			diag_error(r->diags, reader_at(r, op),
 				   "capabilities.%.*s: unknown operation \"%.*s\"; write %s",
-				   STR_FMT(m->key), STR_FMT(op->string), nearest ? nearest : words[0]);
+				   STR_FMT(m->key), STR_FMT(op->string),
+				   nearest ? nearest : words[0]);
 	}
 }
 
 static void check_capabilities(struct reader *r, const struct value *root)
 {
-	static const char *const workspace[] = { "read_text", "list", "exists", "write_text",
-						 "delete", NULL };
+	static const char *const workspace[] = { "read_text",  "list",	 "exists",
+						 "write_text", "delete", NULL };
 	static const char *const process[] = { "exec", NULL };
 	const struct value *v = harn_get(root, "capabilities");
 
@@ -123,10 +123,12 @@ static void check_capabilities(struct reader *r, const struct value *root)
 static const struct {
 	const char *word;
 	enum { HANDLER_OFF, HANDLER_ENFORCE, HANDLER_WARN } meaning;
-} handler_words[] = {
-	{ "0", HANDLER_OFF },	      { "false", HANDLER_OFF },	      { "off", HANDLER_OFF },
-	{ "none", HANDLER_OFF },      { "1", HANDLER_ENFORCE },	      { "true", HANDLER_ENFORCE },
-	{ "enforce", HANDLER_ENFORCE }, { "required", HANDLER_ENFORCE }, { "warn", HANDLER_WARN },
+} handler_values[] = {
+	{ "0", HANDLER_OFF },		{ "false", HANDLER_OFF },
+	{ "off", HANDLER_OFF },		{ "none", HANDLER_OFF },
+	{ "1", HANDLER_ENFORCE },	{ "true", HANDLER_ENFORCE },
+	{ "enforce", HANDLER_ENFORCE }, { "required", HANDLER_ENFORCE },
+	{ "warn", HANDLER_WARN },
 };
 
 /* What Harn's own variable says about a machine that cannot enforce.  The
@@ -142,19 +144,20 @@ static void read_handler(struct reader *r)
 
 	if (!text || s->f[F_PROFILE].number != PROFILE_WORKTREE)
 		return;
-	while (i < ARRAY_SIZE(handler_words) && strcmp(text, handler_words[i].word) != 0)
+	while (i < ARRAY_SIZE(handler_values) && strcmp(text, handler_values[i].word) != 0)
 		i++;
-	if (i == ARRAY_SIZE(handler_words)) {
-		diag_error(r->diags, at, "%s is '%.100s'; write off, warn or enforce", variable, text);
+	if (i == ARRAY_SIZE(handler_values)) {
+		diag_error(r->diags, at, "%s is '%.100s'; write off, warn or enforce", variable,
+			   text);
 		return;
 	}
-	if (handler_words[i].meaning == HANDLER_OFF) {
+	if (handler_values[i].meaning == HANDLER_OFF) {
 		read_number(s, F_BACKEND, BACKEND_NONE, at);
 		return;
 	}
 	for (; *words; words++)
 		read_field_text(r, s,
-				handler_words[i].meaning == HANDLER_WARN ? F_MAY_LACK : F_REQUIRE,
+				handler_values[i].meaning == HANDLER_WARN ? F_MAY_LACK : F_REQUIRE,
 				str_from(*words), at);
 }
 
@@ -217,9 +220,10 @@ static int take_process_read(struct reader *r, struct str text, struct place at,
 static int take_deny(struct reader *r, struct str text, struct place at, void *arg UNUSED)
 {
 	if (memchr(text.s, '*', text.n))
-		return diag_error(r->diags, at,
-				  "process_sandbox.read_deny_roots: '%.*s' holds a '*'; write a path",
-				  STR_FMT(text));
+		return diag_error(
+			r->diags, at,
+			"process_sandbox.read_deny_roots: '%.*s' holds a '*'; write a path",
+			STR_FMT(text));
 	return read_field_text(r, &r->policy->base, F_FILES_DENY, text, at);
 }
 
@@ -232,38 +236,61 @@ static void read_workspace(struct reader *r, const struct value *root, bool writ
 	struct place place = reader_at(r, at ? at : root);
 
 	read_list_start(s, F_FILES_WRITE, place);
-	if (!write)
-		read_list_start(s, F_FILES_READ, place);
-	if (!may_read(root))
+	read_list_start(s, F_FILES_READ, place);
+	if (!harn_has_workspace(root))
 		return;
 	read_roots(r, roots, "workspace_roots", id);
 	if (!roots && !harn_flag(root, "workspace_roots_restricted"))
 		read_field_text(r, s, id, STR("."), place);
 }
 
+/* May the processes write where Harn itself may?  Only a written `false` says
+ * no: releases before the key had no such difference. */
+static bool children_write(const struct value *process)
+{
+	const struct value *v = harn_get(process, "allow_child_workspace_write");
+
+	return !v || v->boolean;
+}
+
+static void read_process_writes(struct reader *r, const struct value *process, bool write)
+{
+	const struct value *roots = harn_list(process, "write_roots");
+	struct section *s = &r->policy->base;
+	const struct field_value *workspace = &s->f[F_FILES_READ];
+
+	if (roots && !write) {
+		diag_warn(r->diags, reader_at(r, roots),
+			  "process_sandbox.write_roots has no effect: the policy does not allow "
+			  "workspace writes");
+		return;
+	}
+	read_roots(r, roots, "process_sandbox.write_roots", F_FILES_WRITE);
+	for (size_t i = 0; !children_write(process) && i < workspace->n; i++)
+		if (harn_holds(&s->f[F_FILES_WRITE], workspace->items[i].text.s))
+			diag_error(
+				r->diags, workspace->items[i].at,
+				"process_sandbox: write_roots holds the workspace root '%s', which "
+				"allow_child_workspace_write closes; remove one",
+				workspace->items[i].text.s);
+}
+
 static void read_files(struct reader *r, const struct value *root)
 {
 	const struct value *process = harn_get(root, "process_sandbox");
-	const struct value *write_roots = harn_list(process, "write_roots");
-	const struct value *presets = harn_get(process, "presets");
-	const struct value *child_write = harn_get(process, "allow_child_workspace_write");
-	const struct value *read_roots_list = harn_list(process, "read_roots");
+	const struct value *reads = harn_list(process, "read_roots");
 	const struct value *deny = harn_list(process, "read_deny_roots");
-	bool write = may_write(root), write_here = write && (!child_write || child_write->boolean);
+	const struct value *presets = harn_get(process, "presets");
 	struct section *s = &r->policy->base;
 
-	read_workspace(r, root, write_here);
-	if (write)
-		read_roots(r, write_roots, "process_sandbox.write_roots", F_FILES_WRITE);
-	else if (write_roots)
-		diag_warn(r->diags, reader_at(r, write_roots),
-			  "process_sandbox.write_roots has no effect: the policy does not allow "
-			  "workspace writes");
+	read_workspace(r, root, may_write(root) && children_write(process));
+	read_process_writes(r, process, may_write(root));
 	read_only_roots(r, root);
-	if (read_roots_list)
-		read_strings(r, read_roots_list, "process_sandbox.read_roots", take_process_read,
-			     NULL);
-	if (write_here && !s->f[F_FILES_READ].n)
+	if (reads)
+		read_strings(r, reads, "process_sandbox.read_roots", take_process_read, NULL);
+	/* Where something may be written, no list of what may be read besides is
+	 * no opinion; where nothing may, it is an empty list. */
+	if (s->f[F_FILES_WRITE].n && !s->f[F_FILES_READ].n)
 		s->f[F_FILES_READ] = (struct field_value){ 0 };
 	if (deny)
 		read_strings(r, deny, "process_sandbox.read_deny_roots", take_deny, NULL);
@@ -297,7 +324,7 @@ static void harn_read(struct reader *r, const struct value *root)
 	harn_check(r, root);
 	harn_read_rest(r, root);
 	if (r->diags->n_errors != before)
-		return;		/* what follows relies on the shape */
+		return; /* what follows relies on the shape */
 	refuse_unheld(r, root);
 	check_capabilities(r, root);
 	read_profile(r, root);

@@ -74,7 +74,8 @@ static int take_root(struct reader *r, struct str text, struct place at, void *a
 static void read_root_lists(struct reader *r, struct harn_side *side)
 {
 	for (int i = 0; i < N_HARN_ROOTS; i++) {
-		const struct value *table = harn_root_keys[i].of_process ? side->process : side->root;
+		const struct value *table =
+			harn_root_keys[i].of_process ? side->process : side->root;
 		const struct value *v = harn_list(table, harn_root_keys[i].key);
 		struct reading list = { .id = i == ROOTS_DENY ? F_FILES_DENY : F_FILES_READ };
 
@@ -85,20 +86,24 @@ static void read_root_lists(struct reader *r, struct harn_side *side)
 }
 
 /* The first problem that was found, as the error. */
-static int first_problem(const struct harn_side *side, const struct diags *diags, struct cordon_err *err)
+static int first_problem(const struct harn_side *side, const struct diags *diags,
+			 struct cordon_err *err)
 {
 	for (size_t i = 0; i < diags->n; i++)
 		if (!diags->items[i].is_warning)
-			return err_at(err, diags->items[i].place.line, diags->items[i].place.col, "%s: %s",
-				      side->name, diags->items[i].text);
+			return err_at(err, diags->items[i].place.line, diags->items[i].place.col,
+				      "%s: %s", side->name, diags->items[i].text);
 	return err_nomem(err);
 }
 
-static int read_side(struct harn_meet *m, struct harn_side *side, const char *cwd)
+static int read_side(struct harn_meet *m, struct harn_side *side)
 {
 	cleanup_diags struct diags diags = DIAGS;
-	struct reader r = { .policy = &side->rest, .diags = &diags, .file = side->name,
-			    .base_dir = cwd, .cwd = cwd };
+	struct reader r = { .policy = &side->rest,
+			    .diags = &diags,
+			    .file = side->name,
+			    .base_dir = m->cwd,
+			    .cwd = m->cwd };
 
 	policy_init(&side->rest, m->arena);
 	side->process = harn_get(side->root, "process_sandbox");
@@ -150,14 +155,16 @@ static void excess_operations(const struct value *granted, const struct value *a
 				   STR_FMT(asked->array.items[i].string));
 }
 
-static int check_capability(struct harn_meet *m, const struct value *ceiling, const struct member *asked)
+static int check_capability(struct harn_meet *m, const struct value *ceiling,
+			    const struct member *asked)
 {
 	const struct member *granted = harn_find_member(ceiling, asked->key);
 	cleanup_buf struct buf excess = BUF(MAX_OUTPUT_BYTES);
 
 	if (!granted)
 		return err_set(m->err, CORDON_E_POLICY,
-			       "requested capability exceeds host ceiling: %.*s", STR_FMT(asked->key));
+			       "requested capability exceeds host ceiling: %.*s",
+			       STR_FMT(asked->key));
 	excess_operations(harn_as_list(&granted->value), harn_as_list(&asked->value), &excess);
 	if (!excess.n)
 		return 0;
@@ -233,8 +240,8 @@ static int meet_additions(struct harn_meet *m, enum harn_roots id)
 {
 	if (!m->c.roots[id].n)
 		return 0;
-	return m->q.roots[id].n ? common_roots(m, id) :
-				  add_roots(m, &m->roots[id], &m->c.roots[id]);
+	return m->q.roots[id].n ? common_roots(m, id)
+				: add_roots(m, &m->roots[id], &m->c.roots[id]);
 }
 
 static bool bounds_workspace(const struct harn_side *side)
@@ -262,10 +269,11 @@ static int meet_read_only(struct harn_meet *m)
 
 	if (c->n)
 		return meet_additions(m, ROOTS_READ_ONLY);
-	/* What the ceiling lets be written it lets be read. */
 	for (size_t i = 0; !is_silent(&m->c) && i < q->n; i++)
-		if (!harn_holds(&m->c.roots[ROOTS_WORKSPACE], q->items[i].text.s))
-			return err_set(m->err, CORDON_E_POLICY, "read_only_roots exceed the ceiling: %s",
+		if (!harn_has_workspace(m->c.root) ||
+		    !harn_holds(&m->c.roots[ROOTS_WORKSPACE], q->items[i].text.s))
+			return err_set(m->err, CORDON_E_POLICY,
+				       "read_only_roots exceed the ceiling: %s",
 				       q->items[i].text.s);
 	return add_roots(m, &m->roots[ROOTS_READ_ONLY], q);
 }
@@ -284,15 +292,27 @@ static void drop_read_only(struct harn_meet *m, enum harn_roots id)
 	list->n = kept;
 }
 
+/* May `path` be written by the result?  Roots that nobody bounds are the
+ * execution root. */
+static bool is_writable(const struct harn_meet *m, const char *path)
+{
+	bool unbounded = !m->roots[ROOTS_WORKSPACE].n && !m->no_workspace;
+
+	return harn_holds(&m->roots[ROOTS_WORKSPACE], path) ||
+	       harn_holds(&m->roots[ROOTS_PROCESS_WRITE], path) ||
+	       (unbounded && path_within(path, m->cwd));
+}
+
 /* A read-only root inside a writable one takes writing away: it stays, though
  * the other side has none there. */
 static int keep_protection(struct harn_meet *m, const struct harn_side *side)
 {
 	const struct field_value *list = &side->roots[ROOTS_READ_ONLY];
 
+	if (!harn_has_workspace(m->c.root) || !harn_has_workspace(m->q.root))
+		return 0; /* nothing can be written */
 	for (size_t i = 0; i < list->n; i++)
-		if ((harn_holds(&m->roots[ROOTS_WORKSPACE], list->items[i].text.s) ||
-		     harn_holds(&m->roots[ROOTS_PROCESS_WRITE], list->items[i].text.s)) &&
+		if (is_writable(m, list->items[i].text.s) &&
 		    add_root(m, &m->roots[ROOTS_READ_ONLY], &list->items[i]) < 0)
 			return -1;
 	return 0;
@@ -303,8 +323,8 @@ static int meet_workspace(struct harn_meet *m)
 	struct field_value *out = &m->roots[ROOTS_WORKSPACE];
 	bool c = bounds_workspace(&m->c), q = bounds_workspace(&m->q);
 
-	if (c && q ? common_roots(m, ROOTS_WORKSPACE) < 0 :
-		     add_roots(m, out, &(c ? &m->c : &m->q)->roots[ROOTS_WORKSPACE]) < 0)
+	if (c && q ? common_roots(m, ROOTS_WORKSPACE) < 0
+		   : add_roots(m, out, &(c ? &m->c : &m->q)->roots[ROOTS_WORKSPACE]) < 0)
 		return -1;
 	drop_read_only(m, ROOTS_WORKSPACE);
 	m->no_workspace = (c || q) && !out->n;
@@ -319,8 +339,8 @@ static int cmp_roots(const void *a, const void *b)
 static int meet_roots(struct harn_meet *m)
 {
 	if (meet_read_only(m) < 0 || meet_workspace(m) < 0 ||
-	    meet_additions(m, ROOTS_PROCESS_READ) < 0 || meet_additions(m, ROOTS_PROCESS_WRITE) < 0 ||
-	    meet_additions(m, ROOTS_SOCKETS) < 0 ||
+	    meet_additions(m, ROOTS_PROCESS_READ) < 0 ||
+	    meet_additions(m, ROOTS_PROCESS_WRITE) < 0 || meet_additions(m, ROOTS_SOCKETS) < 0 ||
 	    add_roots(m, &m->roots[ROOTS_DENY], &m->c.roots[ROOTS_DENY]) < 0 ||
 	    add_roots(m, &m->roots[ROOTS_DENY], &m->q.roots[ROOTS_DENY]) < 0)
 		return -1;
@@ -329,65 +349,31 @@ static int meet_roots(struct harn_meet *m)
 		return -1;
 	for (int i = 0; i < N_HARN_ROOTS; i++) {
 		if (m->roots[i].n)
-			qsort(m->roots[i].items, m->roots[i].n, sizeof(*m->roots[i].items), cmp_roots);
+			qsort(m->roots[i].items, m->roots[i].n, sizeof(*m->roots[i].items),
+			      cmp_roots);
 		for (size_t k = 0; k < m->roots[i].n; k++)
 			if (!str_is_utf8(m->roots[i].items[k].text))
-				return err_set(m->err, CORDON_E_POLICY,
-					       "%s: a path that is not UTF-8 cannot be written as JSON",
-					       harn_root_keys[i].key);
+				return err_set(
+					m->err, CORDON_E_POLICY,
+					"%s: a path that is not UTF-8 cannot be written as JSON",
+					harn_root_keys[i].key);
 	}
 	return 0;
 }
 
 /* ---- network, limits, environment --------------------------------------- */
 
-static struct host_rule *copy_rules(struct harn_meet *m, const struct field_value *v)
-{
-	struct host_rule *rules = arena_new(m->arena, v->n + 1, sizeof(*rules));
-
-	for (size_t i = 0; rules && i < v->n; i++)
-		rules[i] = *v->items[i].host;
-	return rules;
-}
-
-/* One side may allow what the other denies; a rule that can never match would
- * be refused when the result is read. */
-static int drop_dead_allows(struct harn_meet *m)
-{
-	struct field_value *allow = &m->rest.base.f[F_NETWORK_ALLOW];
-	const struct field_value *deny = &m->rest.base.f[F_NETWORK_DENY];
-	struct host_rule *a = copy_rules(m, allow), *d = copy_rules(m, deny);
-	struct host_meet *meets;
-	size_t n, kept = 0, next = 0;
-
-	if (!a || !d)
-		return err_nomem(m->err);
-	if (host_rules_meet(a, allow->n, d, deny->n, m->arena, &meets, &n, m->err) < 0)
-		return -1;
-	for (size_t i = 0; i < allow->n; i++) {
-		/* Both are sorted. */
-		while (next < n && host_rule_cmp(&meets[next].rule, &a[i]) < 0)
-			next++;
-		if (next == n || host_rule_cmp(&meets[next].rule, &a[i]) != 0)
-			allow->items[kept++] = allow->items[i];
-	}
-	allow->n = kept;
-	return 0;
-}
-
 static int meet_rest(struct harn_meet *m)
 {
-	if (policy_intersect(&m->c.rest, &m->q.rest, &m->rest, NULL, m->err) < 0)
-		return -1;
-	return drop_dead_allows(m);
+	return policy_intersect(&m->c.rest, &m->q.rest, &m->rest, NULL, m->err);
 }
 
-int harn_intersect(const struct value *ceiling, const struct value *requested,
-		   struct json_out *out, struct cordon_err *err)
+int harn_intersect(const struct value *ceiling, const struct value *requested, struct json_out *out,
+		   struct cordon_err *err)
 {
 	cleanup_arena struct arena arena = ARENA(MAX_ARENA_BYTES);
-	struct harn_meet m = { .arena = &arena, .err = err };
 	char cwd[PATH_MAX];
+	struct harn_meet m = { .arena = &arena, .cwd = cwd, .err = err };
 
 	m.c.name = "ceiling";
 	m.c.root = ceiling;
@@ -395,7 +381,7 @@ int harn_intersect(const struct value *ceiling, const struct value *requested,
 	m.q.root = requested;
 	if (!getcwd(cwd, sizeof(cwd)))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the working directory");
-	if (read_side(&m, &m.c, cwd) < 0 || read_side(&m, &m.q, cwd) < 0 || check_tools(&m) < 0 ||
+	if (read_side(&m, &m.c) < 0 || read_side(&m, &m.q) < 0 || check_tools(&m) < 0 ||
 	    check_capabilities(&m) < 0 || meet_roots(&m) < 0 || meet_rest(&m) < 0)
 		return -1;
 	harn_print_result(&m, out);

@@ -18,25 +18,26 @@ enum harn_roots {
 
 struct harn_root_key {
 	const char *key;
-	bool of_process;	/* stands in process_sandbox */
+	bool of_process; /* stands in process_sandbox */
 };
 
 extern const struct harn_root_key harn_root_keys[N_HARN_ROOTS];
 
 /* One of the two texts. */
 struct harn_side {
-	const char *name;		/* for messages */
+	const char *name; /* for messages */
 	const struct value *root;
-	const struct value *process;	/* its process_sandbox, or NULL */
-	struct field_value roots[N_HARN_ROOTS];	/* resolved */
-	struct policy rest;		/* network, limits and environment */
+	const struct value *process;		/* its process_sandbox, or NULL */
+	struct field_value roots[N_HARN_ROOTS]; /* resolved */
+	struct policy rest;			/* network, limits and environment */
 };
 
 struct harn_meet {
 	struct arena *arena;
-	struct harn_side c, q;		/* ceiling and request */
+	const char *cwd;	/* the execution root */
+	struct harn_side c, q; /* ceiling and request */
 	struct field_value roots[N_HARN_ROOTS];
-	bool no_workspace;		/* narrowed to nothing */
+	bool no_workspace; /* narrowed to nothing */
 	struct policy rest;
 	struct cordon_err *err;
 };

@@ -14,7 +14,8 @@ static const struct {
 	const char *start;
 	uint16_t port;
 } schemes[] = {
-	{ "http://", 80 }, { "https://", 443 }, { "ws://", 80 }, { "wss://", 443 }, { "ftp://", 21 },
+	{ "http://", 80 }, { "https://", 443 }, { "ws://", 80 },
+	{ "wss://", 443 }, { "ftp://", 21 },
 };
 
 /* A rule that is being read, and how messages name the list it stands in. */
@@ -47,8 +48,9 @@ static int strip_url(struct reader *r, const struct rule_text *t, struct str *te
 		if (text->s[n] == '@')
 			return bad_rule(r, t, "invalid URL rule", "it names a user");
 	if (text->n > n + 1)
-		diag_warn(r->diags, t->at, "%s: a rule holds for a whole host; the path in `%.*s` is "
-			  "ignored", t->list, STR_FMT(t->raw));
+		diag_warn(r->diags, t->at,
+			  "%s: a rule is about a whole host: the path in `%.*s` is ignored",
+			  t->list, STR_FMT(t->raw));
 	text->n = n;
 	return 0;
 }
@@ -93,8 +95,7 @@ static int make_rule(struct reader *r, const struct rule_text *t, struct str hos
 		host.n--;
 	if (str_is(host, "*"))
 		return bad_rule(r, t, "invalid wildcard rule",
-				"it names no host, so it would match nothing; write *.NAME, or leave "
-				"the default at allow");
+				"it would match nothing; write *.NAME, or \"default\": \"allow\"");
 	if (str_find(host, '*') < host.n) {
 		if (!str_starts(host, "*.") ||
 		    host_rule_make(HOST_BELOW, str_from_pos(host, 2), a, ret, why) < 0)
@@ -136,14 +137,14 @@ static const struct {
 	const char *net;
 	bool loopback;
 } private_nets[] = {
-	{ "0.0.0.0/8", false },	      { "10.0.0.0/8", false },	   { "100.64.0.0/10", false },
-	{ "127.0.0.0/8", true },      { "169.254.0.0/16", false }, { "172.16.0.0/12", false },
-	{ "192.0.0.0/24", false },    { "192.0.2.0/24", false },   { "192.88.99.0/24", false },
-	{ "192.168.0.0/16", false },  { "198.18.0.0/15", false },  { "198.51.100.0/24", false },
-	{ "203.0.113.0/24", false },  { "224.0.0.0/4", false },	   { "240.0.0.0/4", false },
-	{ "::/128", false },	      { "::1/128", true },	   { "64:ff9b:1::/48", false },
-	{ "100::/64", false },	      { "2001::/32", false },	   { "2001:db8::/32", false },
-	{ "fc00::/7", false },	      { "fe80::/10", false },	   { "fec0::/10", false },
+	{ "0.0.0.0/8", false },	     { "10.0.0.0/8", false },	  { "100.64.0.0/10", false },
+	{ "127.0.0.0/8", true },     { "169.254.0.0/16", false }, { "172.16.0.0/12", false },
+	{ "192.0.0.0/24", false },   { "192.0.2.0/24", false },	  { "192.88.99.0/24", false },
+	{ "192.168.0.0/16", false }, { "198.18.0.0/15", false },  { "198.51.100.0/24", false },
+	{ "203.0.113.0/24", false }, { "224.0.0.0/4", false },	  { "240.0.0.0/4", false },
+	{ "::/128", false },	     { "::1/128", true },	  { "64:ff9b:1::/48", false },
+	{ "100::/64", false },	     { "2001::/32", false },	  { "2001:db8::/32", false },
+	{ "fc00::/7", false },	     { "fe80::/10", false },	  { "fec0::/10", false },
 	{ "ff00::/8", false },
 };
 
@@ -217,8 +218,8 @@ static void add_block(struct reader *r, const struct block *block, struct place 
 struct rules {
 	const char *list;
 	enum field_id id;
-	const struct block *block;	/* allow rules wholly inside it are dead; or NULL */
-	bool keep;			/* else they are only looked at */
+	const struct block *block; /* allow rules wholly inside it are dead; or NULL */
+	bool keep;		   /* else they are only looked at */
 };
 
 static int take_rule(struct reader *r, struct str text, struct place at, void *arg)
@@ -231,7 +232,8 @@ static int take_rule(struct reader *r, struct str text, struct place at, void *a
 	for (size_t i = 0; rules->block && i < rules->block->n; i++)
 		if (host_rule_covers(&rules->block->rules[i], &rule)) {
 			/* Upstream asks the block first, too, and takes such a rule. */
-			diag_warn(r->diags, at, "%s: `%.*s` can never match: block_private refuses it",
+			diag_warn(r->diags, at,
+				  "%s: `%.*s` can never match: block_private refuses it",
 				  rules->list, STR_FMT(text));
 			return 0;
 		}
@@ -301,7 +303,8 @@ static void read_hostlib(struct reader *r, const struct value *network)
 	bool limited = mode && mode->kind == VALUE_STRING && str_is(mode->string, "limited");
 
 	read_check_keys(r, network, known, " in network");
-	if (!limited && !(mode && mode->kind == VALUE_STRING && str_is(mode->string, "unrestricted"))) {
+	if (!limited &&
+	    !(mode && mode->kind == VALUE_STRING && str_is(mode->string, "unrestricted"))) {
 		diag_error(r->diags, reader_at(r, mode ? mode : network),
 			   "network.mode must be \"unrestricted\" or \"limited\"");
 		return;
@@ -319,11 +322,12 @@ static void read_hostlib(struct reader *r, const struct value *network)
 
 static int canonical_hosts(struct reader *r, struct policy *p)
 {
+	struct field_value *f = p->base.f;
 	struct cordon_err err;
 
-	if (field_value_canonical(F_NETWORK_ALLOW, &p->base.f[F_NETWORK_ALLOW], p->arena, &err) < 0 ||
-	    field_value_canonical(F_NETWORK_DENY, &p->base.f[F_NETWORK_DENY], p->arena, &err) < 0)
-		return diag_error(r->diags, p->base.f[F_NETWORK_MODE].at, "%s", err.msg);
+	if (field_value_canonical(F_NETWORK_ALLOW, &f[F_NETWORK_ALLOW], p->arena, &err) < 0 ||
+	    field_value_canonical(F_NETWORK_DENY, &f[F_NETWORK_DENY], p->arena, &err) < 0)
+		return diag_error(r->diags, f[F_NETWORK_MODE].at, "%s", err.msg);
 	return 0;
 }
 
@@ -344,7 +348,9 @@ void harn_read_network(struct reader *r, const struct value *root)
 		read_egress(&of_egress, egress);
 	if (network && read_expect(r, network, VALUE_TABLE, "network"))
 		read_hostlib(&of_network, network);
-	if (canonical_hosts(r, &by_egress) < 0 || canonical_hosts(r, &by_network) < 0)
+	/* Composing would drop dead rules in silence. */
+	if (canonical_hosts(r, &by_egress) < 0 || canonical_hosts(r, &by_network) < 0 ||
+	    read_check_hosts(r, &by_egress.base) < 0)
 		return;
 	if (policy_intersect(&by_egress, &by_network, &both, NULL, &err) < 0) {
 		diag_error(r->diags, reader_at(r, root), "%s", err.msg);

@@ -16,7 +16,7 @@ enum harn_level {
 	HARN_PROCESS_EXEC,
 	HARN_NETWORK,
 	HARN_DESKTOP_CONTROL,
-	HARN_UNBOUNDED,		/* not written */
+	HARN_UNBOUNDED, /* not written */
 	N_HARN_LEVELS
 };
 
@@ -24,7 +24,7 @@ enum harn_level {
 extern const char *const harn_level_words[N_HARN_LEVELS];
 
 /* The note that the rules of block_private carry (match.c looks for it). */
-#define HARN_PRIVATE_NOTE	"block_private"
+#define HARN_PRIVATE_NOTE "block_private"
 
 /* ---- looking things up -------------------------------------------------- */
 
@@ -37,6 +37,8 @@ enum harn_level harn_get_level(const struct value *root);
 /* Are capabilities bounded at all, and do they have this operation? */
 bool harn_has_capabilities(const struct value *root);
 bool harn_has_operation(const struct value *root, const char *capability, const char *operation);
+/* Is anything allowed in the workspace roots?  What is may be read there. */
+bool harn_has_workspace(const struct value *root);
 /* Is one of the roots `path`, or above it? */
 bool harn_holds(const struct field_value *roots, const char *path);
 /* Variables that steer the loader, not the program. */
@@ -47,6 +49,8 @@ bool harn_is_loader_variable(struct str name);
 /* Report unknown keys, wrong kinds and unknown words, of all but the sections
  * that harn_read_rest() reads. */
 void harn_check(struct reader *r, const struct value *root);
+/* A list or table that is compared with another, entry by entry, is short. */
+bool harn_check_size(struct reader *r, const struct value *v, const char *key);
 /* egress, network, limits and env; as if side_effect_level were unbounded. */
 void harn_read_rest(struct reader *r, const struct value *root);
 /* egress and network of it (harn_net.c). */
@@ -60,7 +64,7 @@ int harn_write_rest(const struct section *s, struct json_out *out, struct diags 
 int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags);
 int harn_write(const struct policy *p, struct buf *out, struct diags *diags);
 
-int harn_intersect(const struct value *ceiling, const struct value *requested,
-		   struct json_out *out, struct cordon_err *err);
+int harn_intersect(const struct value *ceiling, const struct value *requested, struct json_out *out,
+		   struct cordon_err *err);
 
 #endif

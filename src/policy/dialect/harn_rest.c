@@ -3,8 +3,8 @@
  */
 #include "policy/dialect/harn_priv.h"
 
-#define MB		((int64_t)1 << 20)
-#define MOST_SECONDS	((int64_t)1 << 40)
+#define MB ((int64_t)1 << 20)
+#define MOST_SECONDS ((int64_t)1 << 40)
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -34,8 +34,8 @@ static void read_count(struct reader *r, const struct value *v, const char *key,
 	if (!v || !read_expect(r, v, VALUE_INT, key))
 		return;
 	if (v->integer < 1 || v->integer > INT64_MAX / 2 / unit)
-		diag_error(r->diags, reader_at(r, v), "%s is %lld; write a number of at least 1", key,
-			   (long long)v->integer);
+		diag_error(r->diags, reader_at(r, v), "%s is %lld; write a number of at least 1",
+			   key, (long long)v->integer);
 	else
 		read_number(&r->policy->base, id, v->integer * unit, reader_at(r, v));
 }
@@ -51,8 +51,7 @@ static void read_limits(struct reader *r, const struct value *root)
 	read_check_keys(r, limits, limit_keys, " in limits");
 	if (wall)
 		read_wall_time(r, wall);
-	read_count(r, harn_get(limits, "memory_mb"), "limits.memory_mb", F_LIMITS_MEMORY,
-		   MB);
+	read_count(r, harn_get(limits, "memory_mb"), "limits.memory_mb", F_LIMITS_MEMORY, MB);
 	read_count(r, harn_get(limits, "cpu_count"), "limits.cpu_count", F_LIMITS_CPUS, 1);
 	if (idle)
 		diag_error(r->diags, reader_at(r, idle),
@@ -84,12 +83,14 @@ static void read_variable(struct reader *r, const struct member *m)
 	if (!read_expect(r, &m->value, VALUE_STRING, "env"))
 		return;
 	if (harn_is_loader_variable(m->key))
-		diag_error(r->diags, at, "env: '%.*s' steers the loader; remove it", STR_FMT(m->key));
-	else if (memmem(m->value.string.s, m->value.string.n, "${", 2))
-		diag_error(r->diags, at,
-			   "env: the value of '%.*s' holds '${', which cordon would expand and Harn "
-			   "would not",
+		diag_error(r->diags, at, "env: '%.*s' steers the loader; remove it",
 			   STR_FMT(m->key));
+	else if (memmem(m->value.string.s, m->value.string.n, "${", 2))
+		diag_error(
+			r->diags, at,
+			"env: the value of '%.*s' holds '${', which cordon would expand and Harn "
+			"would not",
+			STR_FMT(m->key));
 	else if (!is_removed(&r->policy->base, m->key))
 		read_map_entry(r, &r->policy->base, F_ENV_SET, m->key, m->value.string, at);
 }
@@ -115,7 +116,7 @@ static void read_env(struct reader *r, const struct value *root)
 	read_list_start(s, F_ENV_PASS, reader_at(r, env ? env : root));
 	if (!env || !replace)
 		read_field_text(r, s, F_ENV_PASS, STR("*"), s->f[F_ENV_PASS].at);
-	if (!env || !read_expect(r, env, VALUE_TABLE, "env"))
+	if (!env || !read_expect(r, env, VALUE_TABLE, "env") || !harn_check_size(r, env, "env"))
 		return;
 	for (size_t i = 0; i < env->table.n; i++)
 		read_variable(r, &env->table.members[i]);

@@ -67,6 +67,12 @@ bool harn_has_operation(const struct value *root, const char *capability, const 
 	return false;
 }
 
+bool harn_has_workspace(const struct value *root)
+{
+	return !harn_has_capabilities(root) ||
+	       harn_list(value_find(root, "capabilities"), "workspace");
+}
+
 bool harn_holds(const struct field_value *roots, const char *path)
 {
 	for (size_t i = 0; i < roots->n; i++)
@@ -89,9 +95,9 @@ enum form {
 	FORM_COUNT,
 	FORM_FLAG,
 	FORM_TABLE,
-	FORM_TABLES,		/* an array of them */
-	FORM_OPERATIONS,	/* names with lists of strings */
-	FORM_LATER,		/* whoever reads it looks */
+	FORM_TABLES,	 /* an array of them */
+	FORM_OPERATIONS, /* names with lists of strings */
+	FORM_LATER,	 /* whoever reads it looks */
 	N_FORMS
 };
 
@@ -141,7 +147,7 @@ static const struct key constraint_keys[] = {
 	{ "arg_key", FORM_STRING },
 };
 
-#define MAX_KEYS	32
+#define MAX_KEYS 32
 static_assert(ARRAY_SIZE(top_keys) < MAX_KEYS, "more keys than check_table() has room for");
 
 static int take_nothing(struct reader *r UNUSED, struct str text UNUSED, struct place at UNUSED,
@@ -158,7 +164,8 @@ static void check_members(struct reader *r, const struct value *v, const char *k
 	if (!read_expect(r, v, VALUE_TABLE, key))
 		return;
 	for (size_t i = 0; i < v->table.n; i++)
-		if (v->table.members[i].value.kind != VALUE_NULL)
+		if (v->table.members[i].value.kind != VALUE_NULL &&
+		    harn_check_size(r, &v->table.members[i].value, key))
 			read_strings(r, &v->table.members[i].value, key, take_nothing, NULL);
 }
 
@@ -172,6 +179,17 @@ static void check_constraints(struct reader *r, const struct value *v, const cha
 				    ARRAY_SIZE(constraint_keys), " in tool_arg_constraints");
 }
 
+bool harn_check_size(struct reader *r, const struct value *v, const char *key)
+{
+	size_t n = v->kind == VALUE_ARRAY ? v->array.n : v->kind == VALUE_TABLE ? v->table.n : 0;
+
+	if (n <= MAX_SHORT_LIST)
+		return true;
+	diag_error(r->diags, reader_at(r, v), "%s has more than %d entries; remove some", key,
+		   MAX_SHORT_LIST);
+	return false;
+}
+
 static void check_form(struct reader *r, const struct value *v, const struct key *key)
 {
 	static const enum value_kind kinds[N_FORMS] = { [FORM_STRING] = VALUE_STRING,
@@ -179,9 +197,9 @@ static void check_form(struct reader *r, const struct value *v, const struct key
 							[FORM_FLAG] = VALUE_BOOL,
 							[FORM_TABLE] = VALUE_TABLE };
 
-	switch (key->form) {
-	case FORM_LATER:
+	if (key->form == FORM_LATER || !harn_check_size(r, v, key->name))
 		return;
+	switch (key->form) {
 	case FORM_STRINGS:
 		read_strings(r, v, key->name, take_nothing, NULL);
 		return;

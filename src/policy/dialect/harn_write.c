@@ -34,7 +34,8 @@ static void write_operations(struct json_out *out, const char *capability,
 
 static int write_capabilities(const struct section *s, struct json_out *out, struct diags *diags)
 {
-	static const char *const all[] = { "read_text", "list", "exists", "write_text", "delete", NULL };
+	static const char *const all[] = { "read_text",	 "list",   "exists",
+					   "write_text", "delete", NULL };
 	static const char *const exec[] = { "exec", NULL };
 	static const char *const none[] = { NULL };
 	const struct field_value *block = &s->f[F_COMMANDS_BLOCK];
@@ -172,9 +173,12 @@ static void write_process(const struct section *s, struct json_out *out, struct 
 int harn_write(const struct policy *p, struct buf *out, struct diags *diags)
 {
 	static const enum field_id sayable[] = {
-		F_PROFILE, F_FILES_WRITE, F_FILES_READ, F_FILES_DENY, F_FILES_PROTECT, F_FILES_PRESETS,
-		F_NETWORK_MODE, F_NETWORK_ALLOW, F_NETWORK_DENY, F_LIMITS_MEMORY, F_LIMITS_CPUS,
-		F_LIMITS_TIMEOUT, F_ENV_PASS, F_ENV_SET, F_ENV_STRIP, F_COMMANDS_BLOCK, N_FIELDS };
+		F_PROFILE,	 F_FILES_WRITE,	  F_FILES_READ,	  F_FILES_DENY,
+		F_FILES_PROTECT, F_FILES_PRESETS, F_NETWORK_MODE, F_NETWORK_ALLOW,
+		F_NETWORK_DENY,	 F_LIMITS_MEMORY, F_LIMITS_CPUS,  F_LIMITS_TIMEOUT,
+		F_ENV_PASS,	 F_ENV_SET,	  F_ENV_STRIP,	  F_COMMANDS_BLOCK,
+		N_FIELDS
+	};
 	const struct section *s = &p->base;
 	const struct field_value *mode = &s->f[F_NETWORK_MODE];
 	struct json_out j = { .out = out, .indent = 2 };

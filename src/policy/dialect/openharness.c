@@ -9,6 +9,7 @@
 #include "policy/print.h"
 
 #define MB	((int64_t)1 << 20)
+#define MAX_NUMBER	((int64_t)1 << 40)
 
 /* Limits: their key, their field, what one unit is, what holds unless written. */
 static const struct {
@@ -30,7 +31,8 @@ static const char *const sandbox_keys[] = {
 	"network", NULL };
 static const char *const limit_keys[] = { "max_memory_mb", "max_cpu_seconds", "max_processes",
 					  "max_file_size_mb", NULL };
-static const char *const network_keys[] = { "allow_network", "allowed_hosts", "blocked_ports", NULL };
+static const char *const network_keys[] = { "allow_network", "allowed_hosts", "blocked_ports",
+					    NULL };
 
 /* A key that may stand in [sandbox] or in one of its tables, but not in both. */
 static const struct value *find_either(struct reader *r, const struct value *sandbox,
@@ -40,7 +42,8 @@ static const struct value *find_either(struct reader *r, const struct value *san
 	const struct value *nested = value_find(value_find(sandbox, table), key);
 
 	if (flat && nested)
-		diag_error(r->diags, reader_at(r, nested), "'%s' is written twice; remove one", key);
+		diag_error(r->diags, reader_at(r, nested), "'%s' is written twice; remove one",
+			   key);
 	return flat ? flat : nested;
 }
 
@@ -49,16 +52,18 @@ static void read_limits(struct reader *r, const struct value *sandbox)
 	struct section *s = &r->policy->base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(limit_rows); i++) {
-		const struct value *v = find_either(r, sandbox, "resource_limits", limit_rows[i].key);
+		const struct value *v =
+			find_either(r, sandbox, "resource_limits", limit_rows[i].key);
 		int64_t number = limit_rows[i].preset;
 
 		if (v && !read_expect(r, v, VALUE_INT, limit_rows[i].key))
 			continue;
 		if (v)
 			number = v->integer;
-		if (number < 1 || number > (int64_t)1 << 40) {
-			diag_error(r->diags, reader_at(r, v), "%s is %lld; write a number of at least 1",
-				   limit_rows[i].key, (long long)number);
+		if (number < 1 || number > MAX_NUMBER) {
+			diag_error(r->diags, reader_at(r, v ? v : sandbox),
+				   "%s is %lld; write a number from 1 to %lld", limit_rows[i].key,
+				   (long long)number, (long long)MAX_NUMBER);
 			continue;
 		}
 		read_number(s, limit_rows[i].id, number * limit_rows[i].unit,
@@ -89,6 +94,12 @@ static void read_ports(struct reader *r, const struct value *v)
 
 		if (!read_expect(r, one, VALUE_INT, "blocked_ports"))
 			continue;
+		if (one->integer < 1 || one->integer > UINT16_MAX) {
+			diag_error(r->diags, reader_at(r, one),
+				   "blocked_ports: %lld is no port; write 1 to 65535",
+				   (long long)one->integer);
+			continue;
+		}
 		snprintf(pattern, sizeof(pattern), "*:%lld", (long long)one->integer);
 		read_field_text(r, &r->policy->base, F_NETWORK_DENY, str_from(pattern),
 				reader_at(r, one));
@@ -194,14 +205,13 @@ static void write_list(const struct policy *p, enum field_id id, const char *key
 		return;
 	buf_printf(out, "%s = [", key);
 	for (size_t i = 0; i < v->n; i++) {
-		cleanup_buf struct buf text = BUF(MAX_DIAG_BYTES);
+		cleanup_buf struct buf host = BUF(512);
 
-		if (v->items[i].host && id == F_NETWORK_ALLOW)
-			host_rule_print(v->items[i].host, &text);
-		else
-			buf_str(&text, v->items[i].text);
 		buf_puts(out, i ? ", " : "");
-		print_toml_string((struct str){ buf_text(&text), text.n }, out);
+		if (id == F_NETWORK_ALLOW)
+			host_rule_print(v->items[i].host, &host);
+		print_toml_string(id == F_NETWORK_ALLOW ? str_from(buf_text(&host))
+							: v->items[i].text, out);
 	}
 	buf_puts(out, "]\n");
 }
@@ -214,8 +224,10 @@ static int write_limits(const struct policy *p, struct buf *out, struct diags *d
 		const struct field_value *v = &p->base.f[limit_rows[i].id];
 
 		if (!v->set)
-			bad = refuse(p, limit_rows[i].id, "nothing: its own default would hold", diags);
-		else if (v->number == LIMIT_NONE || v->number % limit_rows[i].unit)
+			bad = refuse(p, limit_rows[i].id, "nothing: its own default would hold",
+				     diags);
+		else if (v->number % limit_rows[i].unit ||
+			 v->number / limit_rows[i].unit > MAX_NUMBER)
 			bad = refuse(p, limit_rows[i].id, "this value", diags);
 		else
 			buf_printf(out, "%s = %lld\n", limit_rows[i].key,
@@ -276,9 +288,11 @@ static int write_body(const struct policy *p, struct buf *out, struct diags *dia
 static int openharness_write(const struct policy *p, struct buf *out, struct diags *diags)
 {
 	static const enum field_id sayable[] = {
-		F_PROFILE, F_BACKEND, F_FILES_WRITE, F_NETWORK_MODE, F_NETWORK_ALLOW, F_NETWORK_DENY,
-		F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE,
-		F_ENV_PASS, F_ENV_STRIP, F_COMMANDS_BLOCK, F_DOCKER_IMAGE, N_FIELDS };
+		F_PROFILE,	    F_BACKEND,		F_FILES_WRITE,	 F_NETWORK_MODE,
+		F_NETWORK_ALLOW,    F_NETWORK_DENY,	F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS,
+		F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE, F_ENV_PASS,	 F_ENV_STRIP,
+		F_COMMANDS_BLOCK,   F_DOCKER_IMAGE,	N_FIELDS
+	};
 	static const enum field_id off_sayable[] = { F_PROFILE, F_BACKEND, N_FIELDS };
 	const struct field_value *backend = &p->base.f[F_BACKEND], *profile = &p->base.f[F_PROFILE];
 	bool off = backend->set && backend->number == BACKEND_NONE;

@@ -55,12 +55,14 @@ static bool says_nothing(const struct value *v)
 static void check_refused(struct reader *r, const struct value *root)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		const struct value *table = refused[i].table ? value_find(root, refused[i].table) : root;
+		const char *name = refused[i].table;
+		const struct value *table = name ? value_find(root, name) : root;
 		const struct value *v = value_find(table, refused[i].key);
 
 		if (v && !says_nothing(v))
-			diag_error(r->diags, reader_at(r, v), "%s cannot be followed: %s; remove it",
-				   refused[i].key, refused[i].instead);
+			diag_error(r->diags, reader_at(r, v),
+				   "%s cannot be followed: %s; remove it", refused[i].key,
+				   refused[i].instead);
 	}
 }
 
@@ -71,12 +73,21 @@ static int take(struct reader *r, struct str text, struct place at, void *arg)
 	/* A bare word is a file here, not one of our sets. */
 	if (id == F_FILES_PROTECT && str_trim(text).n && !memchr(text.s, '/', text.n) &&
 	    text.s[0] != '~') {
-		text.s = arena_printf(r->policy->arena, "./%.*s", STR_FMT(text));
+		text.s = arena_printf(r->policy->arena, "./%.*s", (int)text.n, text.s);
 		if (!text.s)
 			return diag_error(r->diags, at, "out of memory");
 		text = str_from(text.s);
 	}
 	return read_field_text(r, &r->policy->base, id, text, at);
+}
+
+/* srt knows names and *.NAME; what else we could read it would not match. */
+static int take_domain(struct reader *r, struct str text, struct place at, void *id)
+{
+	if (str_starts(text, "**") || str_find(text, '/') < text.n)
+		return diag_error(r->diags, at, "'%.*s' is no domain; write NAME or *.NAME",
+				  STR_FMT(text));
+	return take(r, text, at, id);
 }
 
 /* srt refuses patterns that allow nearly everything, and so do we. */
@@ -85,18 +96,33 @@ static int take_allowed(struct reader *r, struct str text, struct place at, void
 	if (str_is(text, "*") || str_starts(text, "*:") ||
 	    (str_starts(text, "*.") && str_find(str_from_pos(text, 2), '.') == text.n - 2))
 		return diag_error(r->diags, at,
-				  "allowedDomains: '%.*s' is too broad; write *.NAME.TLD", STR_FMT(text));
-	return take(r, text, at, id);
+				  "allowedDomains: '%.*s' is too broad; write *.NAME.TLD",
+				  STR_FMT(text));
+	return take_domain(r, text, at, id);
 }
 
-static void read_list(struct reader *r, const struct value *table, const char *key, enum field_id id)
+static void read_list(struct reader *r, const struct value *table, const char *key,
+		      enum field_id id)
 {
 	const struct value *v = value_find(table, key);
 
 	if (!v || v->kind == VALUE_NULL)
 		return;
 	read_list_start(&r->policy->base, id, reader_at(r, v));
-	read_strings(r, v, key, id == F_NETWORK_ALLOW ? take_allowed : take, &id);
+	read_strings(r, v, key,
+		     id == F_NETWORK_ALLOW  ? take_allowed
+		     : id == F_NETWORK_DENY ? take_domain
+					    : take,
+		     &id);
+}
+
+/* Then all of it can be written, and reading follows. */
+static bool has_top(const struct field_value *write)
+{
+	for (size_t i = 0; i < write->n; i++)
+		if (str_is(write->items[i].text, "/"))
+			return true;
+	return false;
 }
 
 static void srt_read(struct reader *r, const struct value *root)
@@ -119,10 +145,12 @@ static void srt_read(struct reader *r, const struct value *root)
 	read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, network ? reader_at(r, network) : top);
 	read_list(r, network, "allowedDomains", F_NETWORK_ALLOW);
 	read_list(r, network, "deniedDomains", F_NETWORK_DENY);
-	read_field_text(r, s, F_FILES_READ, STR("/"), top);
 	read_list(r, files, "denyRead", F_FILES_DENY);
 	read_list_start(s, F_FILES_WRITE, top);
 	read_list(r, files, "allowWrite", F_FILES_WRITE);
+	read_list_start(s, F_FILES_READ, top);
+	if (!has_top(&s->f[F_FILES_WRITE]))
+		read_field_text(r, s, F_FILES_READ, STR("/"), top);
 	for (const char *const *set = field_words(KIND_PROTECT); *set; set++)
 		read_field_text(r, s, F_FILES_PROTECT, str_from(*set), top);
 	read_list(r, files, "denyWrite", F_FILES_PROTECT);
@@ -143,6 +171,11 @@ static bool is_set_name(struct str text)
 	return false;
 }
 
+static bool is_range(const struct host_rule *r)
+{
+	return r->form == HOST_NET && r->bits < (r->addr.is_v6 ? 128 : 32);
+}
+
 static int write_hosts(const struct policy *p, enum field_id id, struct json_out *j,
 		       struct diags *diags)
 {
@@ -158,7 +191,7 @@ static int write_hosts(const struct policy *p, enum field_id id, struct json_out
 				  (r->form == HOST_BELOW && str_find(r->name, '.') == r->name.n));
 
 		host_rule_print(r, &text);
-		if (r->form == HOST_AT_OR_BELOW || too_broad ||
+		if (r->form == HOST_AT_OR_BELOW || too_broad || is_range(r) ||
 		    (r->port_first && r->port_first != r->port_last))
 			bad = refuse(p, id, buf_text(&text), diags);
 		json_put_text(j, buf_text(&text));

@@ -1,0 +1,433 @@
+/* pid 1 inside: the steps from clone to exec, then reaping.
+ *
+ * Runs with the caller's memory in a copy, so it is made undumpable and its
+ * environment is wiped before anything else exists inside.  No allocation.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "backend/native/init_priv.h"
+#include "backend/native/syscalls.h"
+
+#define CONTROL_FD	3
+
+/* ---- talking to the supervisor ------------------------------------------ */
+
+static void tell(const struct init *in, const struct native_message *m, const int *fds, size_t n)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
+	} control = { .room = { 0 } };
+	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (n) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+	}
+	while (sendmsg(in->control, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static _Noreturn void fail(const struct init *in, const struct cordon_err *err)
+{
+	struct native_message m = { .kind = NATIVE_FAILED, .err = *err };
+
+	tell(in, &m, NULL, 0);
+	_exit(125);
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static int step_wait_for_go(struct init *in, struct cordon_err *err)
+{
+	struct native_message m;
+	ssize_t n;
+
+	do
+		n = recv(in->control, &m, sizeof(m), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(m) || m.kind != NATIVE_GO)
+		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
+	return 0;
+}
+
+/* /proc/1/cmdline and environ show the caller's words, and both lie in one
+ * piece: the arguments, then the environment.  The plan holds copies. */
+static void wipe_arguments(void)
+{
+	char *begin = program_invocation_name, *end = begin + strlen(begin);
+
+	for (char **e = environ; *e; e++)
+		if (*e > begin && *e - begin < 4 << 20)
+			end = MAX(end, *e + strlen(*e));
+		else
+			memset(*e, 0, strlen(*e));
+	memset(begin, 0, (size_t)(end - begin));
+}
+
+/* The kernel kills us with the supervisor; what the caller's memory holds is
+ * out of reach from inside. */
+static int step_hide(struct init *in, struct cordon_err *err)
+{
+	(void)in;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
+	wipe_arguments();
+	return 0;
+}
+
+static int step_identity(struct init *in, struct cordon_err *err)
+{
+	/* Only the real root may, and only it has groups to lose. */
+	if (in->plan->uid == 0 && setgroups(0, NULL) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
+		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
+	return 0;
+}
+
+static int step_network(struct init *in, struct cordon_err *err)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	int fd, rc;
+
+	if (!(in->plan->clone_flags & CLONE_NEWNET))
+		return 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open a socket for the loopback");
+	ifr.ifr_flags = IFF_UP;
+	rc = ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+	return rc < 0 ? err_sys(err, CORDON_E_SETUP, "cannot bring the loopback up") : 0;
+}
+
+static int step_hostname(struct init *in, struct cordon_err *err)
+{
+	if (sethostname(in->plan->hostname, strlen(in->plan->hostname)) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot set the host name");
+	return 0;
+}
+
+static int limit(int which, int64_t value, const char *name, struct cordon_err *err)
+{
+	struct rlimit now, want;
+
+	if (value == INT64_MAX)
+		return 0;
+	if (getrlimit((__rlimit_resource_t)which, &now) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read the limit of %s", name);
+	want.rlim_cur = want.rlim_max = MIN((rlim_t)value, now.rlim_max);
+	if (setrlimit((__rlimit_resource_t)which, &want) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot limit %s", name);
+	return 0;
+}
+
+static int step_limits(struct init *in, struct cordon_err *err)
+{
+	const struct plan_limits *l = &in->plan->limits;
+
+	if (limit(RLIMIT_CORE, 0, "core files", err) < 0 ||
+	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
+	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
+	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
+	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0)
+		return -1;
+	/* Counted per user namespace and uid; init itself is one of them.  It
+	 * does not bind uid 0, for whom there is the group of processes. */
+	return limit(RLIMIT_NPROC, l->processes == INT64_MAX ? l->processes : l->processes + 1,
+		     "processes", err);
+}
+
+static int step_cpus(struct init *in, struct cordon_err *err)
+{
+	cpu_set_t all, some;
+	int64_t left = in->plan->limits.cpus;
+
+	if (left == INT64_MAX)
+		return 0;
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot tell the CPUs");
+	CPU_ZERO(&some);
+	for (int i = 0; i < CPU_SETSIZE && left > 0; i++)
+		if (CPU_ISSET(i, &all)) {
+			CPU_SET(i, &some);
+			left--;
+		}
+	if (sched_setaffinity(0, sizeof(some), &some) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot limit the CPUs");
+	return 0;
+}
+
+static int step_stdio(struct init *in, struct cordon_err *err)
+{
+	int keep[3];
+
+	for (int i = 0; i < 3; i++) {
+		keep[i] = fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
+		if (keep[i] < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(keep[i], i) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
+	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
+	in->control = CONTROL_FD;
+	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
+	return 0;
+}
+
+static int step_drop_caps(struct init *in, struct cordon_err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	(void)in;
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot lock the secure bits");
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot drop the capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot forbid new privileges");
+	return 0;
+}
+
+/* What was taken away must be gone: try to use it. */
+static int step_prove(struct init *in, struct cordon_err *err)
+{
+	(void)in;
+	if (chroot("/") == 0)
+		return err_set(err, CORDON_E_SETUP, "a capability is left after all were dropped");
+	if (unshare(CLONE_NEWUSER) == 0)
+		return err_set(err, CORDON_E_SETUP, "a user namespace can still be made");
+	return 0;
+}
+
+static int step_seccomp(struct init *in, struct cordon_err *err)
+{
+	struct sock_fprog prog = { (unsigned short)in->plan->n_filter, in->plan->filter };
+	unsigned flags = in->plan->n_guarded ?
+		SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5 /* WAIT_KILLABLE_RECV */ : 0;
+	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+
+	if (rc < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
+	if (in->plan->n_guarded)
+		in->fds.fd[NATIVE_LISTENER] = (int)rc;
+	return 0;
+}
+
+/* The order matters: nothing that needs a right may stand behind the step that
+ * gives it up, and the filter, which forbids the rest, is last. */
+static const struct {
+	const char *name;
+	int (*run)(struct init *in, struct cordon_err *err);
+} steps[] = {
+	{ "wait for the id maps", step_wait_for_go },
+	{ "hide", step_hide },
+	{ "identity", step_identity },
+	{ "standard streams", step_stdio },
+	{ "sources", step_open_sources },
+	{ "new root", step_new_root },
+	{ "mounts", step_mounts },
+	{ "enter the root", step_enter_root },
+	{ "network", step_network },
+	{ "host name", step_hostname },
+	{ "limits", step_limits },
+	{ "CPUs", step_cpus },
+	{ "capabilities", step_drop_caps },
+	{ "Landlock", step_landlock },
+	{ "proof", step_prove },
+	{ "system call filter", step_seccomp },
+};
+
+/* ---- the command -------------------------------------------------------- */
+
+struct launch {
+	const struct init *in;
+	int error;		/* errno of exec; shared memory, so it comes back */
+};
+
+static int launch_main(void *arg)
+{
+	struct launch *l = arg;
+	const struct plan *p = l->in->plan;
+	char *const *argv = (char *const *)(uintptr_t)p->argv;
+	char *const *envp = (char *const *)(uintptr_t)p->envp;
+	sigset_t none;
+	int best = ENOENT;
+
+	sigemptyset(&none);
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	if (l->in->io->terminal)
+		ioctl(0, TIOCSCTTY, 0);
+	for (size_t i = 0; l->in->programs[i]; i++) {
+		execve(l->in->programs[i], argv, envp);
+		if (errno == ENOEXEC) {
+			l->in->shell_argv[1] = l->in->programs[i];
+			execve("/bin/sh", (char *const *)(uintptr_t)l->in->shell_argv, envp);
+			errno = ENOEXEC;
+		}
+		if (errno != ENOENT && errno != ENOTDIR)
+			best = errno;
+	}
+	l->error = best;
+	_exit(127);
+}
+
+/* ---- reaping ------------------------------------------------------------ */
+
+static void tell_exit(const struct init *in, int status)
+{
+	struct native_message m = { .kind = NATIVE_EXITED, .value = status };
+	struct rusage r;
+
+	if (getrusage(RUSAGE_CHILDREN, &r) == 0) {
+		m.cpu_ms = (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000 +
+			   (r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1000;
+		m.max_rss_kb = r.ru_maxrss;
+	}
+	tell(in, &m, NULL, 0);
+}
+
+/* Everything that can be waited for; true when the command itself ended. */
+static bool reap(const struct init *in, pid_t command)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			struct native_message m = { .kind = NATIVE_STOPPED, .value = WSTOPSIG(status) };
+
+			tell(in, &m, NULL, 0);
+			continue;
+		}
+		tell_exit(in, status);
+		return true;
+	}
+	return false;
+}
+
+/* False: the supervisor is gone. */
+static bool obey(const struct init *in, pid_t command)
+{
+	struct native_message m;
+	ssize_t n = recv(in->control, &m, sizeof(m), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n != (ssize_t)sizeof(m))
+		return false;
+	if (m.kind == NATIVE_SIGNAL)
+		kill(-command, m.value);
+	if (m.kind == NATIVE_TERMINATE) {
+		kill(-1, m.value);
+		kill(-1, SIGCONT);
+	}
+	return true;
+}
+
+static _Noreturn void watch(const struct init *in, pid_t command, int signals)
+{
+	struct pollfd fds[] = { { .fd = in->control, .events = POLLIN },
+				{ .fd = signals, .events = POLLIN } };
+	struct signalfd_siginfo si;
+
+	for (;;) {
+		if (reap(in, command))
+			_exit(0);
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents)
+			while (read(signals, &si, sizeof(si)) > 0)
+				;
+		if (fds[0].revents && !obey(in, command))
+			_exit(1);
+	}
+}
+
+static pid_t launch(struct launch *l)
+{
+	static char stack[64 << 10] __attribute__((aligned(16)));
+
+	/* Sharing memory costs nothing and brings exec's errno back; init sleeps
+	 * until the exec. */
+	return clone(launch_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+}
+
+_Noreturn void init_main(struct init *in)
+{
+	struct native_message ready = { .kind = NATIVE_READY };
+	struct cordon_err err = { 0 };
+	struct launch l = { .in = in };
+	int fds[N_NATIVE_FDS], signals;
+	sigset_t chld;
+	size_t n = 0;
+	pid_t command;
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (steps[i].run(in, &err) < 0) {
+			err_wrap(&err, "%s", steps[i].name);
+			fail(in, &err);
+		}
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &chld, NULL);
+	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		if (in->fds.fd[i] >= 0) {
+			ready.value |= 1 << i;
+			fds[n++] = in->fds.fd[i];
+		}
+	tell(in, &ready, fds, n);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	command = launch(&l);
+	if (signals < 0 || command < 0) {
+		err_sys(&err, CORDON_E_SETUP, "cannot start the command");
+		fail(in, &err);
+	}
+	if (l.error) {
+		struct native_message m = { .kind = NATIVE_EXEC_FAILED, .value = l.error };
+
+		tell(in, &m, NULL, 0);
+		_exit(125);
+	}
+	watch(in, command, signals);
+}

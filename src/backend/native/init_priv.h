@@ -1,0 +1,31 @@
+/* What init's steps share.  Everything here runs between clone and exec: no
+ * allocation, no locks, no logging. */
+#ifndef BACKEND_INIT_PRIV_H
+#define BACKEND_INIT_PRIV_H
+
+#include "backend/native/native.h"
+
+struct init {
+	const struct plan *plan;
+	const struct native_stdio *io;
+	int control;
+	int *trees;		/* one descriptor a mount, laid out before the clone */
+	const char *const *programs;	/* what to try to execute, in this order; ends with NULL */
+	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
+	int root;		/* the new root */
+	int masks;		/* where masks are cloned from, or -1 */
+	dev_t ours[8];		/* file systems that we made */
+	size_t n_ours;
+	struct native_fds fds;
+};
+
+_Noreturn void init_main(struct init *in);
+
+/* Steps: 0, or -1 with the error filled. */
+int step_open_sources(struct init *in, struct cordon_err *err);
+int step_new_root(struct init *in, struct cordon_err *err);
+int step_mounts(struct init *in, struct cordon_err *err);
+int step_enter_root(struct init *in, struct cordon_err *err);
+int step_landlock(struct init *in, struct cordon_err *err);
+
+#endif

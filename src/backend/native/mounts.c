@@ -1,0 +1,442 @@
+/* Building the file system that the command sees; runs in init.
+ *
+ * Sources are cloned while the host's tree is still in sight; then an empty
+ * tmpfs is attached over "/" and everything is moved into it.  The old root
+ * stays mounted beneath, where no path leads: no pivot_root, and no unmount,
+ * which would wait for every CPU.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "backend/native/init_priv.h"
+#include "backend/native/syscalls.h"
+
+#define NO_SOURCE	(-1)
+
+static bool has_source(const struct plan_mount *m)
+{
+	return m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM ||
+	       m->kind == MOUNT_DEV;
+}
+
+/* What is not there, or not ours to look at, is left out if it may be. */
+static bool is_absence(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP;
+}
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
+
+	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
+		*ret = NO_SOURCE;
+		return 0;
+	}
+	*ret = sys_open_tree(AT_FDCWD, m->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (*ret < 0) {
+		if (m->optional && is_absence(errno))
+			return 0;
+		return err_sys(err, CORDON_E_SETUP, "cannot reach '%s'", m->source);
+	}
+	if (m->kind != MOUNT_DEV)
+		attr.attr_set |= MOUNT_ATTR_NODEV;
+	if (m->kind == MOUNT_RO || m->kind == MOUNT_SYSTEM)
+		attr.attr_set |= MOUNT_ATTR_RDONLY;
+	if (sys_mount_setattr(*ret, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot restrict the mount of '%s'", m->source);
+	return 0;
+}
+
+int step_open_sources(struct init *in, struct cordon_err *err)
+{
+	const struct plan *p = in->plan;
+
+	/* Nothing of ours may show on the host, nor the reverse. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		in->trees[i] = NO_SOURCE;
+		if (has_source(&p->mounts[i]) && open_source(&p->mounts[i], &in->trees[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A new file system of this type with up to two options; a detached mount. */
+static int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
+		  struct cordon_err *err)
+{
+	int fs = sys_fsopen(type), mnt = -1;
+
+	if (fs < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a %s", type);
+	for (size_t i = 0; i < n; i++)
+		if (sys_fsconfig(fs, FSCONFIG_SET_STRING, options[i][0], options[i][1]) < 0) {
+			err_sys(err, CORDON_E_SETUP, "cannot set %s=%s of a %s", options[i][0],
+				options[i][1], type);
+			close(fs);
+			return -1;
+		}
+	if (sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot make a %s", type);
+	else if ((mnt = sys_fsmount(fs, attrs)) < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot mount a %s", type);
+	close(fs);
+	return mnt;
+}
+
+/* Does it lie in a file system that we made?  Only there may a place be made:
+ * nothing of ours appears on the host. */
+static bool is_ours(const struct init *in, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	for (size_t i = 0; i < in->n_ours; i++)
+		if (in->ours[i] == st.st_dev)
+			return true;
+	return false;
+}
+
+static int note_ours(struct init *in, int mnt, struct cordon_err *err)
+{
+	struct stat st;
+
+	if (fstat(mnt, &st) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot look at a new mount");
+	if (in->n_ours == ARRAY_SIZE(in->ours))
+		return err_set(err, CORDON_E_BUG, "too many private places");
+	in->ours[in->n_ours++] = st.st_dev;
+	return 0;
+}
+
+int step_new_root(struct init *in, struct cordon_err *err)
+{
+	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
+	const struct plan *p = in->plan;
+	bool whole = p->n_mounts && strcmp(p->mounts[0].target, "/") == 0;
+
+	in->root = whole ? in->trees[0] :
+			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (in->root < 0 || (!whole && note_ours(in, in->root, err) < 0))
+		return -1;
+	if (sys_move_mount(in->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount the new root");
+	return 0;
+}
+
+/* ---- targets ------------------------------------------------------------ */
+
+struct target {
+	int dir;		/* O_PATH of the parent */
+	char name[256];		/* in it */
+	bool ours;		/* the parent lies in our own tmpfs */
+};
+
+/* Step into one component, making it where we may.  -1 with errno. */
+static int enter(const struct init *in, int dir, const char *name, bool make)
+{
+	int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (next >= 0 || errno != ENOENT || !make || !is_ours(in, dir))
+		return next;
+	if (mkdirat(dir, name, 0755) < 0)
+		return -1;
+	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The parent of an absolute path below the new root.  Links are not followed:
+ * paths were resolved when the policy was read. */
+static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+{
+	int dir = openat(in->root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (;;) {
+		size_t n;
+		int next;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (dir < 0 || n >= sizeof(ret->name))
+			break;
+		memcpy(ret->name, path, n);
+		ret->name[n] = '\0';
+		if (path[n] == '\0') {
+			ret->dir = dir;
+			ret->ours = is_ours(in, dir);
+			return 0;
+		}
+		next = enter(in, dir, ret->name, make);
+		close(dir);
+		dir = next;
+		path += n;
+	}
+	if (dir >= 0) {
+		close(dir);
+		errno = ENAMETOOLONG;
+	}
+	return -1;
+}
+
+/* The place to mount on: a directory or a file, made if the parent is ours. */
+static int make_place(const struct target *t, bool is_dir)
+{
+	int fd;
+
+	if (faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	if (errno != ENOENT || !t->ours)
+		return -1;
+	if (is_dir)
+		return mkdirat(t->dir, t->name, 0755);
+	fd = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
+
+static int attach(int tree, const struct target *t)
+{
+	return sys_move_mount(tree, "", t->dir, t->name, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static bool tree_is_dir(int tree)
+{
+	struct stat st;
+
+	return fstat(tree, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* ---- kinds -------------------------------------------------------------- */
+
+typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, const struct target *t,
+		     struct cordon_err *err);
+
+static int mount_source(struct init *in, const struct plan_mount *m, int tree,
+			const struct target *t, struct cordon_err *err)
+{
+	char link[4096];
+	ssize_t n;
+
+	(void)in;
+	if (tree == NO_SOURCE) {
+		n = m->kind == MOUNT_SYSTEM ? readlink(m->source, link, sizeof(link) - 1) : -1;
+		if (n < 0)
+			return 0;
+		link[n] = '\0';
+		if (symlinkat(link, t->dir, t->name) < 0 && errno != EEXIST)
+			return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
+		return 0;
+	}
+	/* A protected path is cut out of what is there; it makes no place. */
+	if ((m->keep && faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) ||
+	    (!m->keep && make_place(t, tree_is_dir(tree)) < 0)) {
+		if (m->optional)
+			return 0;
+		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
+	}
+	if (attach(tree, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	return 0;
+}
+
+static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		       const struct target *t, struct cordon_err *err)
+{
+	char size[32];
+	const char *options[3][2] = { { "mode", "1777" }, { "nr_inodes", "1m" }, { "size", size } };
+	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->exec ? 0 : MOUNT_ATTR_NOEXEC);
+	int mnt;
+
+	snprintf(size, sizeof(size), "%lld", (long long)m->size);
+	mnt = new_fs("tmpfs", (const char *const(*)[2])options, m->size == INT64_MAX ? 2 : 3, attrs,
+		     err);
+	if (mnt < 0 || note_ours(in, mnt, err) < 0)
+		return -1;
+	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	/* Its pages are memory that no process shows: the supervisor counts them. */
+	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+		if (in->fds.fd[i] < 0) {
+			in->fds.fd[i] = mnt;
+			return 0;
+		}
+	return err_set(err, CORDON_E_BUG, "too many private places");
+}
+
+static int write_proc(int proc, const char *path, const char *text)
+{
+	int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n < 0 ? -1 : 0;
+}
+
+/* Our own view of processes.  Read-only, whole: the caller's own files in it
+ * are enough for programs, and uid 0 could write the rest. */
+static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t, struct cordon_err *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int proc = new_fs("proc", NULL, 0,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+
+	if (proc < 0)
+		return -1;
+	/* No namespace may be made inside: each brings kernel code in reach. */
+	if (write_proc(proc, "sys/user/max_user_namespaces", "0") < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot forbid new user namespaces");
+	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
+	if (make_place(t, true) < 0 || attach(proc, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	close(proc);
+	return 0;
+}
+
+static int mount_devpts(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+			const struct target *t, struct cordon_err *err)
+{
+	static const char *const options[][2] = { { "ptmxmode", "0666" }, { "mode", "0620" } };
+	int mnt = new_fs("devpts", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+
+	if (mnt < 0)
+		return -1;
+	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	close(mnt);
+	return 0;
+}
+
+/* Something that nobody can read or change: an empty place of mode 0 on a
+ * read-only tmpfs, which hangs in the old root. */
+static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
+{
+	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int fd, mnt;
+
+	if (in->masks < 0) {
+		mnt = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+		if (mnt < 0)
+			return -1;
+		fd = openat(mnt, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+		/* An open writer would keep the mount from becoming read-only. */
+		if (fd < 0 || close(fd) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
+		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
+		in->masks = mnt;
+	}
+	fd = sys_open_tree(in->masks, is_dir ? "dir" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
+}
+
+static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t, struct cordon_err *err)
+{
+	struct stat st;
+	int mask;
+
+	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return is_absence(errno) ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+	/* A link leads to what is masked by its own path, or outside. */
+	if (S_ISLNK(st.st_mode))
+		return 0;
+	mask = open_mask(in, S_ISDIR(st.st_mode), err);
+	if (mask < 0)
+		return -1;
+	if (attach(mask, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
+	close(mask);
+	return 0;
+}
+
+static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t, struct cordon_err *err)
+{
+	if (symlinkat(m->source, t->dir, t->name) < 0 && errno != EEXIST)
+		return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
+	return 0;
+}
+
+static int mount_dir(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+		     const struct target *t, struct cordon_err *err)
+{
+	if (make_place(t, true) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", m->target);
+	return 0;
+}
+
+static mount_fn *const mount_fns[] = {
+	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
+	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
+	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
+	[MOUNT_DIR] = mount_dir,
+};
+static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
+
+static int mount_one(struct init *in, size_t i, struct cordon_err *err)
+{
+	const struct plan_mount *m = &in->plan->mounts[i];
+	bool make = !m->keep && m->kind != MOUNT_MASK;
+	struct target t;
+	int rc;
+
+	if (strcmp(m->target, "/") == 0)
+		return 0;
+	/* A source that is not there needs no place either. */
+	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
+		return 0;
+	if (find_target(in, m->target, make, &t) < 0) {
+		if (m->optional && is_absence(errno))
+			return 0;
+		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
+	}
+	rc = mount_fns[m->kind](in, m, in->trees[i], &t, err);
+	close(t.dir);
+	if (in->trees[i] >= 0)
+		close(in->trees[i]);
+	return rc;
+}
+
+int step_mounts(struct init *in, struct cordon_err *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	for (size_t i = 0; i < in->plan->n_mounts; i++)
+		if (mount_one(in, i, err) < 0)
+			return -1;
+	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make the new root read-only");
+	return 0;
+}
+
+int step_enter_root(struct init *in, struct cordon_err *err)
+{
+	if (fchdir(in->root) < 0 || chroot(".") < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot enter the new root");
+	if (chdir(in->plan->cwd) < 0)
+		return err_sys(err, CORDON_E_SETUP,
+			       "the working directory '%s' is not inside the cordon; add it with --write or "
+			       "--read", in->plan->cwd);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* The process backend: from clone to exec, by the kernel's own means.
+ *
+ * Who runs
+ *
+ *   super    the caller's process and namespaces; holds the control socket
+ *   init     pid 1 inside; builds the cage, gives up every right, starts the
+ *            command, reaps, and ends everything when the command or the
+ *            supervisor ends
+ *   command  what was asked for; a child of init
+ *
+ * super -> init: NATIVE_GO, then signals.  init -> super: NATIVE_FAILED with an
+ * error, or NATIVE_READY with descriptors and later NATIVE_EXITED.
+ */
+#ifndef BACKEND_NATIVE_H
+#define BACKEND_NATIVE_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+enum native_kind {
+	/* to init */
+	NATIVE_GO,		/* maps are written, limits joined */
+	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
+	NATIVE_TERMINATE,	/* value: send this signal to everything inside */
+	/* from init */
+	NATIVE_FAILED,		/* err; nothing was run */
+	NATIVE_READY,		/* everything is taken away; value: bits of enum native_fd */
+	NATIVE_EXEC_FAILED,	/* value: errno; err says of what */
+	NATIVE_STOPPED,		/* value: the signal that stopped the command */
+	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
+	N_NATIVE_KINDS
+};
+
+struct native_message {
+	enum native_kind kind;
+	int value;
+	int64_t cpu_ms, max_rss_kb;
+	struct cordon_err err;
+};
+
+/* What comes with NATIVE_READY; -1 where there is none. */
+enum native_fd {
+	NATIVE_PROC,		/* the tree's own /proc */
+	NATIVE_LISTENER,	/* notifications for the guard */
+	NATIVE_RULESET,		/* Landlock's */
+	NATIVE_PLACE,		/* the first of the private file systems */
+	N_NATIVE_FDS = NATIVE_PLACE + 5
+};
+
+struct native_fds {
+	int fd[N_NATIVE_FDS];
+};
+#define NATIVE_NO_FDS	((struct native_fds){ { -1, -1, -1, -1, -1, -1, -1, -1 } })
+
+struct native_child {
+	pid_t pid;		/* init, as seen from here */
+	int pidfd;
+	int control;		/* SOCK_SEQPACKET */
+};
+
+struct native_stdio {
+	int fd[3];		/* become 0, 1 and 2; stay the caller's */
+	bool terminal;		/* fd[0] becomes the controlling terminal */
+};
+
+/* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
+int native_clone(const struct plan *plan, const struct native_stdio *io, struct native_child *ret,
+		 struct cordon_err *err) MUST_USE;
+int native_send(const struct native_child *c, enum native_kind kind, int value);
+/* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error. */
+int native_recv(const struct native_child *c, struct native_message *ret, struct native_fds *fds);
+
+#endif

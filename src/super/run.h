@@ -1,0 +1,56 @@
+/* The life of one run: start, watch, end, result. */
+#ifndef SUPER_RUN_H
+#define SUPER_RUN_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "host/caps.h"
+#include "plan/plan.h"
+#include "super/limiter.h"
+
+/* One thing that cordon refused. */
+struct run_denial {
+	const char *kind;	/* "file", "command", … */
+	char *what;
+	const char *reason;
+	char *hint;
+	unsigned count;
+};
+
+#define MAX_DENIALS	256
+
+/* How it went.  [R1] `started` is false when the command was never executed;
+ * then `err` says why.  [R2] Nothing of the tree is alive any more. */
+struct run_result {
+	char run_id[40];
+	bool started;
+	struct cordon_err err;		/* when it did not start */
+	int exec_errno;			/* exec failed with this; 0 otherwise */
+	int status;			/* of wait(2) */
+	const char *blocked;		/* the message of a refused command, or NULL */
+	enum limit_kind limit;
+	bool oom_killed;
+	struct buf out[2];		/* captured stdout and stderr */
+	bool truncated[2];
+	int64_t duration_ms;
+	struct limiter_usage usage;
+	struct run_denial denials[MAX_DENIALS];
+	size_t n_denials;
+};
+
+struct run_options {
+	bool capture;			/* keep stdout and stderr instead of passing them on */
+	bool limit_output;		/* count output even if it is passed on */
+};
+
+/* Run the plan to its end.  -1 only when the machinery itself failed; `ret` is
+ * then filled as far as it is known, and nothing is left running. */
+int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
+	     struct run_result *ret, struct cordon_err *err) MUST_USE;
+void run_result_release(struct run_result *r);
+/* As CONTRACT says. */
+void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
+/* The exit code of `cordon run`. */
+int run_result_code(const struct run_result *r);
+
+#endif
