@@ -7,6 +7,7 @@
 #include "plan/seccomp.h"
 
 #include <linux/seccomp.h>
+#include <string.h>
 
 struct machine {
 	uint32_t a, x, mem[BPF_MEMWORDS];
