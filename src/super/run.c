@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct run {
 	struct stdio stdio;
 	int signals;
 	int alive[2];		/* the guard reads the end of us from it */
+	int userns;		/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
 };
@@ -173,25 +175,37 @@ static void read_denials(struct run *r)
 }
 
 /* The first call that makes a name: now there is something to guard.  Runs
- * that make none pay nothing. */
+ * that make none pay nothing.  The listener is the guard's alone from here on:
+ * when it is gone, the calls fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
-	char path[64];
-	cleanup_fd int userns = -1;
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
 		.listener = r->fds.fd[NATIVE_LISTENER],
+		.userns = r->userns,
 		.ruleset = r->fds.fd[NATIVE_RULESET],
 		.alive = r->alive[0],
 	};
 
+	if (guard_start(&o, &r->guard, err) < 0)
+		return -1;
+	fd_close(&r->fds.fd[NATIVE_LISTENER]);
+	return 0;
+}
+
+/* While init can still be looked at. */
+static int open_userns(struct run *r, struct cordon_err *err)
+{
+	char path[64];
+
+	if (!r->plan->n_guarded)
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
-	userns = open(path, O_RDONLY | O_CLOEXEC);
-	if (userns < 0)
+	r->userns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->userns < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open the user namespace");
-	o.userns = userns;
-	return guard_start(&o, &r->guard, err);
+	return 0;
 }
 
 static void check_limits(struct run *r)
@@ -304,6 +318,9 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 {
 	struct plan_limits limits = r->plan->limits;
 
+	/* Root's groups are not the tree's, and the guard acts with ours. */
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	/* init is none of the command's processes. */
 	if (limits.processes != INT64_MAX)
 		limits.processes++;
@@ -313,7 +330,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
 		return -1;
-	if (limiter_join(r->limiter, r->child.pid, err) < 0)
+	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_userns(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -360,6 +377,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.alive = { -1, -1 },
+		.userns = -1,
 		.deadline_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
@@ -390,6 +408,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	limiter_free(r.limiter);
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&r.alive[i]);
+	fd_close(&r.userns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
