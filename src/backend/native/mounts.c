@@ -304,6 +304,18 @@ static int write_proc(int proc, const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
+/* Settings of our own namespaces, made while we may.  No namespace may be made
+ * inside: each brings kernel code in reach.  Messages in queues are memory that
+ * no process shows. */
+static const struct {
+	const char *path, *value;
+	bool optional;
+} sysctls[] = {
+	{ "sys/user/max_user_namespaces", "0", false },
+	{ "sys/kernel/msgmni", "16", true },
+	{ "sys/fs/mqueue/queues_max", "16", true },
+};
+
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
  * are enough for programs, and uid 0 could write the rest. */
 static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
@@ -315,9 +327,9 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 
 	if (proc < 0)
 		return -1;
-	/* No namespace may be made inside: each brings kernel code in reach. */
-	if (write_proc(proc, "sys/user/max_user_namespaces", "0") < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot forbid new user namespaces");
+	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
+		if (write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
+			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
 	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
