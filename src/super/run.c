@@ -268,7 +268,7 @@ static int loop(struct run *r, struct cordon_err *err)
 			on_signal(r);
 		if (fds[POLL_LIMITER].revents)
 			r->look_at_us = 0;
-		if (fds[POLL_LISTENER].revents && start_guard(r, err) < 0)
+		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
 			return -1;
 		read_denials(r);
 		check_limits(r);
