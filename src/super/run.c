@@ -174,6 +174,13 @@ static void read_denials(struct run *r)
 		add_denial(r, "file", path, "the name is protected", "files.protect without it");
 }
 
+static bool is_gone(const struct run *r)
+{
+	struct pollfd p = { .fd = r->child.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
 /* The first call that makes a name: now there is something to guard.  Runs
  * that make none pay nothing.  The listener is the guard's alone from here on:
  * when it is gone, the calls fail. */
@@ -188,10 +195,11 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.alive = r->alive[0],
 	};
 
-	if (guard_start(&o, &r->guard, err) < 0)
-		return -1;
+	int rc = guard_start(&o, &r->guard, err);
+
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	return 0;
+	/* A tree that ended meanwhile takes its guard along. */
+	return rc < 0 && !is_gone(r) ? -1 : 0;
 }
 
 /* While init can still be looked at. */
