@@ -73,8 +73,8 @@ struct cordon_request {
 	size_t n_command;
 	bool json;				/* answer in JSON */
 };
-#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, \
-			  NULL, 0, false }
+#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
+			  NULL, 0, NULL, 0, false }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */

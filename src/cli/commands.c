@@ -109,7 +109,8 @@ int cmd_run(const struct args *args)
 		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
 	}
 	if (args_has(args, OPT_NO_SANDBOX))
-		fputs("cordon: warning: --no-sandbox runs the command without any protection\n", stderr);
+		fputs("cordon: warning: --no-sandbox runs the command without any protection\n",
+		      stderr);
 	req = args_request(args, room->settings, room->files);
 	req.ceilings = true;
 	req.command = args->behind;

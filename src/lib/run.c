@@ -61,7 +61,8 @@ static int compile(struct composition *c, const struct cordon_request *req,
  * words otherwise.  What it starts in turn meets the kernel.  Sets *ret to the
  * message, or NULL. */
 static int judge_command(struct composition *c, const struct cordon_request *req,
-			 const struct cordon_run_options *o, const char **ret, struct cordon_err *err)
+			 const struct cordon_run_options *o, const char **ret,
+			 struct cordon_err *err)
 {
 	const struct field_value *v = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct command_rule *rules = arena_new(&c->arena, v->n + 1, sizeof(*rules));

@@ -26,21 +26,25 @@ static int check_built(const struct policy *p, struct cordon_err *err)
 	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
 
 	if (number(p, F_PROFILE) == PROFILE_WASI)
-		return err_set(err, CORDON_E_HOST, "profile wasi is not built; use worktree or os_hardened");
+		return err_set(err, CORDON_E_HOST,
+			       "profile wasi is not built; use worktree or os_hardened");
 	if (number(p, F_BACKEND) == BACKEND_DOCKER)
 		return err_set(err, CORDON_E_HOST,
 			       "backend docker is not built; use --sandbox process");
 	if (mode->number == NETWORK_ALLOWLIST)
-		return err_set(err, CORDON_E_HOST,
-			       "network.mode allowlist is not supported by the process backend yet; "
-			       "use --network no-network");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.mode allowlist is not supported by the process backend yet; "
+			"use --network no-network");
 	if (mode->number == NETWORK_PUBLIC && p->base.f[F_NETWORK_DENY].n)
-		return err_set(err, CORDON_E_HOST,
-			       "network.deny under network.mode public is not supported by the process "
-			       "backend yet; use --network no-network");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.deny under network.mode public is not supported by the process "
+			"backend yet; use --network no-network");
 	if (p->base.f[F_NETWORK_EXPOSE].n)
-		return err_set(err, CORDON_E_HOST,
-			       "network.expose is not supported by the process backend yet; remove it");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.expose is not supported by the process backend yet; remove it");
 	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
 		return err_set(err, CORDON_E_HOST,
 			       "backend none enforces nothing, but the profile is %s; "
@@ -51,9 +55,10 @@ static int check_built(const struct policy *p, struct cordon_err *err)
 
 static unsigned available(const struct host_caps *caps)
 {
-	return (unsigned)caps->userns << PROTECTION_USERNS | (unsigned)caps->mount << PROTECTION_MOUNT |
-	       (unsigned)caps->pid << PROTECTION_PID | (unsigned)caps->ipc << PROTECTION_IPC |
-	       (unsigned)caps->uts << PROTECTION_UTS | (unsigned)caps->net << PROTECTION_NET |
+	return (unsigned)caps->userns << PROTECTION_USERNS |
+	       (unsigned)caps->mount << PROTECTION_MOUNT | (unsigned)caps->pid << PROTECTION_PID |
+	       (unsigned)caps->ipc << PROTECTION_IPC | (unsigned)caps->uts << PROTECTION_UTS |
+	       (unsigned)caps->net << PROTECTION_NET |
 	       (unsigned)(caps->landlock > 0) << PROTECTION_LANDLOCK |
 	       (unsigned)caps->seccomp << PROTECTION_SECCOMP |
 	       (unsigned)(caps->cgroup != HOST_CGROUP_NONE) << PROTECTION_CGROUP;
@@ -85,8 +90,8 @@ static unsigned needed(const struct policy *p)
 	return bits | named(&p->base.f[F_REQUIRE]);
 }
 
-static int check_protections(const struct policy *p, const struct host_caps *caps, struct plan *plan,
-			     struct cordon_err *err)
+static int check_protections(const struct policy *p, const struct host_caps *caps,
+			     struct plan *plan, struct cordon_err *err)
 {
 	unsigned have = available(caps), want = needed(p);
 
@@ -96,7 +101,8 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 		if (want & ~have & 1u << i)
 			return err_set(err, CORDON_E_HOST,
 				       "the policy needs %s, which this machine does not offer; "
-				       "cordon doctor says what to do", protection_name((enum protection)i));
+				       "cordon doctor says what to do",
+				       protection_name((enum protection)i));
 	plan->enforced = have;
 	plan->lacking = ((1u << N_PROTECTIONS) - 1) & ~have;
 	if (number(p, F_NETWORK_MODE) == NETWORK_PUBLIC)
@@ -149,10 +155,13 @@ static int compile_blocked(const struct policy *p, struct plan *plan, struct cor
 	for (size_t i = 0; i < v->n; i++) {
 		const struct command_rule *rule = v->items[i].command;
 
-		if (rule->n_words != 1 || rule->has_operators || memchr(rule->text.s, '*', rule->text.n))
+		if (rule->n_words != 1 || rule->has_operators ||
+		    memchr(rule->text.s, '*', rule->text.n))
 			return err_set(err, CORDON_E_HOST,
-				       "commands.block: '%.*s' is not supported by the process backend yet; "
-				       "write programs by their names", STR_FMT(rule->text));
+				       "commands.block: '%.*s' is not supported by the process "
+				       "backend yet; "
+				       "write programs by their names",
+				       STR_FMT(rule->text));
 		plan->blocked[plan->n_blocked] =
 			arena_strndup(plan->arena, rule->words[0].s, rule->words[0].n);
 		if (!plan->blocked[plan->n_blocked++])
@@ -163,8 +172,8 @@ static int compile_blocked(const struct policy *p, struct plan *plan, struct cor
 
 static void compile_namespaces(const struct policy *p, struct plan *plan)
 {
-	plan->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			    CLONE_NEWCGROUP;
+	plan->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+			    CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (number(p, F_NETWORK_MODE) != NETWORK_PUBLIC)
 		plan->clone_flags |= CLONE_NEWNET;
 	plan->hostname = "cordon";
@@ -192,7 +201,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		return -1;
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		compile_namespaces(p, &plan);
-		if (check_protections(p, caps, &plan, err) < 0 || files_compile(p, r, caps, &plan, err) < 0 ||
+		if (check_protections(p, caps, &plan, err) < 0 ||
+		    files_compile(p, r, caps, &plan, err) < 0 ||
 		    compile_blocked(p, &plan, err) < 0 || compile_filter(caps, &plan, err) < 0)
 			return -1;
 	} else {

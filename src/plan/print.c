@@ -37,7 +37,8 @@ static void print_limits(const struct plan_limits *l, struct buf *out)
 	print_limit("memory", l->memory, "bytes", "cgroup, or accounting of the tree", out);
 	print_limit("cpu", l->cpu_ms, "ms", "cgroup, or accounting of the tree", out);
 	print_limit("cpus", l->cpus, "", "sched_setaffinity", out);
-	print_limit("processes", l->processes, "", "cgroup, or RLIMIT_NPROC in a user namespace", out);
+	print_limit("processes", l->processes, "", "cgroup, or RLIMIT_NPROC in a user namespace",
+		    out);
 	print_limit("file size", l->file_size, "bytes", "RLIMIT_FSIZE", out);
 	print_limit("wall", l->wall_ms, "ms", "timer, SIGTERM, SIGKILL to pid 1", out);
 	print_limit("output", l->output, "bytes", "counted where it is captured", out);
@@ -50,7 +51,8 @@ void plan_print(const struct plan *p, struct buf *out)
 	buf_printf(out, "backend    %s\nprofile    %s\n", p->backend, p->profile);
 	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
 		if (p->clone_flags & namespaces[i].flag)
-			buf_printf(out, "namespace  %-12s %s\n", namespaces[i].name, namespaces[i].effect);
+			buf_printf(out, "namespace  %-12s %s\n", namespaces[i].name,
+				   namespaces[i].effect);
 	for (size_t i = 0; i < p->n_mounts; i++)
 		buf_printf(out, "mount      %-12s %s%s\n", mount_words[p->mounts[i].kind],
 			   p->mounts[i].target, p->mounts[i].optional ? " (if it is there)" : "");

@@ -130,7 +130,7 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 
 static int read_messages(struct run *r, struct cordon_err *err)
 {
-	struct native_message m;
+	struct native_message m = { 0 };
 
 	while (native_recv(&r->child, &m, &r->fds) > 0)
 		if (on_message(r, &m, err) < 0)
@@ -161,7 +161,8 @@ static void add_denial(struct run *r, const char *kind, const char *what, const 
 		}
 	if (res->n_denials == MAX_DENIALS)
 		return;
-	res->denials[res->n_denials] = (struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
+	res->denials[res->n_denials] =
+		(struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
 	if (res->denials[res->n_denials].what && res->denials[res->n_denials].hint)
 		res->n_denials++;
 }
@@ -263,8 +264,9 @@ static int loop(struct run *r, struct cordon_err *err)
 						     .events = POLLIN | POLLPRI };
 		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
 						   .events = POLLIN };
-		fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
-						      .events = POLLIN };
+		fds[POLL_LISTENER] =
+			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					 .events = POLLIN };
 		n += stdio_poll(&r->stdio, fds + n);
 		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
@@ -308,8 +310,8 @@ static void wait_for_end(struct run *r)
 
 static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-					 SIGCONT };
+	static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,   SIGQUIT,
+					 SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -393,7 +395,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	sigset_t old;
 	int rc;
 
-	*ret = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4), BUF(MAX_OUTPUT_BYTES * 4) } };
+	*ret = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4),
+					     BUF(MAX_OUTPUT_BYTES * 4) } };
 	make_id(ret->run_id);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);

@@ -29,7 +29,8 @@ static int add_mask(struct found *f, const char *path)
 	if (!m)
 		return err_nomem(f->err);
 	f->mounts = m;
-	f->mounts[f->n++] = (struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
+	f->mounts[f->n++] =
+		(struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
 	return 0;
 }
 
@@ -86,7 +87,8 @@ static int add_program(struct found *f, const char *dir, size_t n, const char *n
 		return -1;
 	if (is_multi_call(real) && !is_multi_call(path))
 		return err_set(f->err, CORDON_E_HOST,
-			       "commands.block: '%s' is a part of '%s', which cannot be blocked by itself yet",
+			       "commands.block: '%s' is a part of '%s', which cannot be blocked by "
+			       "itself yet",
 			       name, real);
 	if (add_mask(f, real) < 0)
 		return -1;

@@ -333,7 +333,8 @@ static bool reap(const struct init *in, pid_t command)
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(status)) {
-			struct native_message m = { .kind = NATIVE_STOPPED, .value = WSTOPSIG(status) };
+			struct native_message m = { .kind = NATIVE_STOPPED,
+						    .value = WSTOPSIG(status) };
 
 			tell(in, &m, NULL, 0);
 			continue;

@@ -25,9 +25,9 @@ static bool has_source(const struct plan_mount *m)
 }
 
 /* What is not there, or not ours to look at, is left out if it may be. */
-static bool is_absence(int error)
+static bool is_absence(void)
 {
-	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
 }
 
 static bool is_link(const char *path)
@@ -45,9 +45,10 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 		*ret = NO_SOURCE;
 		return 0;
 	}
-	*ret = sys_open_tree(AT_FDCWD, m->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	*ret = sys_open_tree(AT_FDCWD, m->source,
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
-		if (m->optional && is_absence(errno))
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot reach '%s'", m->source);
 	}
@@ -67,7 +68,8 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
 	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
-		if (has_source(&in->mounts[i]) && open_source(&in->mounts[i], &in->trees[i], err) < 0)
+		if (has_source(&in->mounts[i]) &&
+		    open_source(&in->mounts[i], &in->trees[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -189,7 +191,8 @@ static int make_parents(const struct init *in, const char *path, size_t n)
 static int find_target(struct init *in, const char *path, bool make, struct target *ret)
 {
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
+					   RESOLVE_NO_MAGICLINKS };
 	const char *slash = strrchr(path, '/');
 	size_t n = (size_t)(slash - path);
 	char parent[4096];
@@ -387,7 +390,9 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
 
 	if (place < 0)
-		return is_absence(errno) ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return is_absence()
+			       ? 0
+			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
 	mask = open_mask(in, tree_is_dir(place), err);
 	if (mask < 0)
 		return -1;
@@ -437,7 +442,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
 		return 0;
 	if (find_target(in, m->target, !m->keep, &t) < 0) {
-		if (m->optional && is_absence(errno))
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
@@ -466,7 +471,9 @@ int step_enter_root(struct init *in, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the new root");
 	if (chdir(in->plan->cwd) < 0)
 		return err_sys(err, CORDON_E_SETUP,
-			       "the working directory '%s' is not inside the cordon; add it with --write or "
-			       "--read", in->plan->cwd);
+			       "the working directory '%s' is not inside the cordon; add it with "
+			       "--write or "
+			       "--read",
+			       in->plan->cwd);
 	return 0;
 }

@@ -124,8 +124,9 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	if (c->pid == 0)
 		init_main(in);
 	if (c->pid < 0)
-		return err_sys(err, CORDON_E_HOST,
-			       "cannot make the namespaces (userns); cordon doctor says what to do");
+		return err_sys(
+			err, CORDON_E_HOST,
+			"cannot make the namespaces (userns); cordon doctor says what to do");
 	return 0;
 }
 
@@ -141,7 +142,8 @@ int native_clone(const struct plan *plan, const struct native_stdio *io, struct 
 	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
 		return err_nomem(err);
-	if (list_programs(plan, &in.programs, err) < 0 || list_shell_argv(plan, &in.shell_argv, err) < 0)
+	if (list_programs(plan, &in.programs, err) < 0 ||
+	    list_shell_argv(plan, &in.shell_argv, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
