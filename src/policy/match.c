@@ -251,7 +251,7 @@ void matcher_check(const struct matcher *m, struct str target, const struct host
 		check_url(m, target, answers, n_answers, &v);
 	else if (url_parse_hostport(target, &host, &port, why) == 0)
 		check_host(m, &host, port, answers, n_answers, &v);
-	else if (judges_schemes(m))
+	else if (judges_schemes(m) && str_find(target, '@') == target.n)
 		check_url(m, target, answers, n_answers, &v);
 	else
 		deny(m, &v, DENY_INVALID, why, "");

@@ -50,8 +50,8 @@ static void test_every_field(void)
 static void test_strings(void)
 {
 	static const char *const texts[] = {
-		"[files]\ndeny = [\"/a\\\"b\", '/c\\d', \"/e\\u0001\\u001b\\u007f\\u0085\", "
-		"\"/\\b\\t\\n\\f\\r\"]\n",
+		("[files]\ndeny = [\"/a\\\"b\", '/c\\d', \"/e\\u0001\\u001b\\u007f\\u0085\", "
+		 "\"/\\b\\t\\n\\f\\r\"]\n"),
 		"[files]\ndeny = [\"/\\U0001F600\", \"/ünïcödé\", \"/\\u202e\\ufeff\\u2028\"]\n",
 		"[env]\nset = { A = \"\", B = \"\\\\ \\\" ' \\n\" }\n",
 		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]\n",
