@@ -73,8 +73,8 @@ struct cordon_request {
 	size_t n_command;
 	bool json;				/* answer in JSON */
 };
-#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, \
-			  NULL, 0, false }
+#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
+			  NULL, 0, NULL, 0, false }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */
@@ -138,6 +138,36 @@ struct cordon_trial_options {
 /* Could this task run?  The answer is JSON; yes: accepted. */
 int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
 		       struct cordon_answer *ret, struct cordon_err *err);
+
+/* How to run. */
+struct cordon_run_options {
+	size_t size;			/* sizeof(struct cordon_run_options) */
+	const char *shell_text;		/* the command is a shell with this text, or NULL */
+	bool capture;			/* keep stdout and stderr for the result */
+	bool json;			/* answer with the result in JSON */
+	bool dry_run;			/* answer with the plan and stop */
+};
+#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false }
+
+/* Run the request's command inside a cordon, to its end.  Uses the process's
+ * standard streams and signals: for a program that does nothing else.  -1: the
+ * request was wrong and nothing was run.  *ret_code: the exit code of
+ * `cordon run`; the answer's problems say what cordon itself has to say. */
+int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
+	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
+/* What is asked about this machine. */
+struct cordon_doctor_options {
+	size_t size;			/* sizeof(struct cordon_doctor_options) */
+	bool json;			/* answer in JSON */
+	bool capabilities;		/* only what a backend can do for a task's network */
+	const char *backend;		/* whose capabilities; NULL: "process" */
+};
+#define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL }
+
+/* What can be enforced here, and what to do about the rest: each feature is
+ * tried in a child that is gone afterwards.  yes: the default policy holds. */
+int cordon_doctor(const struct cordon_doctor_options *options, struct cordon_answer *ret,
+		  struct cordon_err *err);
 
 /* The names of the dialects, and of the fields with what they take, for help,
  * completion and manual pages.  NULL past the last one. */

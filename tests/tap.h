@@ -4,7 +4,8 @@
  *   int main(void) { return tap_run((struct tap_case[]){ TAP(test_words), TAP_END }); }
  *
  * Each case runs in a child of its own, so that one that crashes, confines
- * itself or leaks a descriptor fails alone.
+ * itself or leaks a descriptor fails alone.  A case that cannot run here says
+ * skip("why") and ends.
  */
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,15 +89,37 @@ static bool tap_is_text(const char *got, const char *want, const char *file, int
 	return false;
 }
 
+/* Shared with the children, who write the reason for a skip. */
+static char *tap_skipped;
+#define TAP_SKIP_BYTES	256
+
+__attribute__((format(printf, 1, 2), unused, noreturn))
+static void skip(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(tap_skipped, TAP_SKIP_BYTES, fmt, args);
+	va_end(args);
+	exit(0);
+}
+
 static int tap_run(const struct tap_case *cases)
 {
 	int n = 0, failed = 0;
 
+	tap_skipped = mmap(NULL, TAP_SKIP_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (tap_skipped == MAP_FAILED) {
+		perror("# mmap");
+		return 1;
+	}
 	for (const struct tap_case *c = cases; c->name; c++) {
 		int status;
 		pid_t pid;
 
 		fflush(stdout);
+		*tap_skipped = '\0';
 		pid = fork();
 		if (pid == 0) {
 			c->run();
@@ -110,7 +134,8 @@ static int tap_run(const struct tap_case *cases)
 		if (WIFSIGNALED(status))
 			printf("# %s died of signal %d\n", c->name, WTERMSIG(status));
 		failed += status != 0;
-		printf("%sok %d - %s\n", status ? "not " : "", ++n, c->name);
+		printf("%sok %d - %s%s%s\n", status ? "not " : "", ++n, c->name,
+		       *tap_skipped ? " # SKIP " : "", tap_skipped);
 	}
 	printf("1..%d\n", n);
 	return failed != 0;

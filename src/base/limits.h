@@ -28,5 +28,14 @@
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
+#define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
+#define MAX_LIMITER_FS		32		/* private file systems that count as memory */
+#define MAX_PROBE_MS		5000		/* one act tried on the machine */
+#define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
+#define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
+#define MAX_GUARD_NAME 2048 /* bytes of one; a path over PATH_MAX is below none */
+#define MAX_GUARD_PARTS		64		/* components of one */
+#define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
+#define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
 
 #endif

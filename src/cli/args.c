@@ -32,13 +32,21 @@ int say_usage(const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+static bool takes_option(const struct command *c, const struct option *o)
+{
+	return o->id == OPT_HELP || (o->where & c->where) != 0;
+}
+
 /* `attached` is set when the value stands in the same word. */
-static const struct option *find_option(const char *word, const char **attached)
+static const struct option *find_option(const struct command *c, const char *word,
+					const char **attached)
 {
 	*attached = NULL;
 	for (const struct option *o = options; o->name; o++) {
 		size_t n = strlen(o->name);
 
+		if (!takes_option(c, o))
+			continue;
 		if (strncmp(word, o->name, n) == 0 && (word[n] == '\0' || word[n] == '=')) {
 			*attached = word[n] ? word + n + 1 : NULL;
 			return o;
@@ -55,11 +63,6 @@ static const struct option *find_option(const char *word, const char **attached)
 static int name_command(const struct command *c, char *text, size_t n)
 {
 	return snprintf(text, n, "%s%s%s", c->name, c->word ? " " : "", c->word ? c->word : "");
-}
-
-static bool takes_option(const struct command *c, const struct option *o)
-{
-	return o && (o->where & c->where || o->id == OPT_HELP);
 }
 
 /* Is the value there that the option takes, and none that it does not? */
@@ -86,11 +89,11 @@ static int check_value(const struct option *o, const char *word, const char *val
 static int parse_option(struct args *args, char *const *argv, int left)
 {
 	const char *value;
-	const struct option *o = find_option(argv[0], &value);
+	const struct option *o = find_option(args->command, argv[0], &value);
 	char name[64];
 
 	name_command(args->command, name, sizeof(name));
-	if (!takes_option(args->command, o)) {
+	if (!o) {
 		say_usage("'%s' is not an option of %s; see cordon help %s", argv[0], name,
 			  args->command->name);
 		return -1;
@@ -105,7 +108,7 @@ static int parse_option(struct args *args, char *const *argv, int left)
 /* Behind `--` stands a command to run, or words that look like options. */
 static void take_behind(struct args *args, int argc, char *const *argv)
 {
-	if (args->command->where & IN_EXPLAIN) {
+	if (args->command->where & (IN_EXPLAIN | IN_RUN)) {
 		args->behind = (const char *const *)argv;
 		args->n_behind = (size_t)argc;
 		return;
@@ -194,7 +197,7 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	struct cordon_request req = CORDON_REQUEST;
 
 	req.n_files = args_values(args, OPT_POLICY, files);
-	if (!(args->command->where & (IN_EXPLAIN | IN_MATCH)))
+	if (!(args->command->where & (IN_EXPLAIN | IN_RUN | IN_MATCH)))
 		for (size_t i = 0; i < args->n_words; i++)
 			files[req.n_files++] = args->words[i];
 	req.files = files;

@@ -19,7 +19,10 @@ enum {
 	IN_DIFF = 1 << 5,
 	IN_MATCH = 1 << 6,
 	IN_TRIAL = 1 << 7,
-	IN_ALL = (1 << 8) - 1,
+	IN_RUN = 1 << 8,
+	IN_DOCTOR = 1 << 9,
+	IN_RUNS = IN_RUN | IN_EXPLAIN,
+	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN,	/* those that read policy files */
 };
 
 /* What an option is for, where it is not a setting of a field. */
@@ -39,8 +42,12 @@ enum option_id {
 	OPT_PHASE,
 	OPT_CHECK,
 	OPT_CAPABILITIES,
+	OPT_BACKEND,
 	OPT_AGENT_HOST,
 	OPT_ENVIRONMENT_HOST,
+	OPT_SHELL,
+	OPT_RESULT,
+	OPT_DRY_RUN,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -56,7 +63,7 @@ struct option {
 	const char *help;
 };
 
-/* Ends with a NULL name. */
+/* Ends with a NULL name.  A name may be there twice, for different commands. */
 extern const struct option options[];
 
 struct args;
@@ -114,6 +121,7 @@ void help_print_command(const struct command *command, FILE *out);
 /* 0, or EXIT_USAGE when there is no such shell. */
 int completion_print(const char *shell, FILE *out);
 
+int cmd_run(const struct args *args);
 int cmd_check(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_show(const struct args *args);
@@ -122,6 +130,7 @@ int cmd_intersect(const struct args *args);
 int cmd_diff(const struct args *args);
 int cmd_match(const struct args *args);
 int cmd_trial(const struct args *args);
+int cmd_doctor(const struct args *args);
 int cmd_completion(const struct args *args);
 int cmd_version(const struct args *args);
 int cmd_help(const struct args *args);

@@ -62,6 +62,69 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
+/* The result, kept as a file of its own: whole or not there. */
+static int write_result(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	bool good = out && fputs(text ? text : "", out) >= 0;
+
+	if (out && fclose(out) != 0)
+		good = false;
+	return good ? 0 : say_usage("cannot write '%s'", path);
+}
+
+static int run_request(const struct args *args, struct cordon_request *req)
+{
+	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
+	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
+	struct cordon_run_options o = CORDON_RUN_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int code, rc;
+
+	if (text) {
+		req->command = shell;
+		req->n_command = 3;
+	}
+	o.shell_text = text;
+	o.capture = args_has(args, OPT_JSON);
+	o.json = o.capture || file;
+	o.dry_run = args_has(args, OPT_DRY_RUN);
+	rc = cordon_run(req, &o, &code, &answer, &err);
+	if (rc == 0 && file && write_result(file, answer.text) != 0)
+		code = 125;
+	if (file && answer.text) {
+		free(answer.text);
+		answer.text = NULL;
+	}
+	rc = say_answer(rc, &answer, &err);
+	return rc == EXIT_USAGE ? rc : code;
+}
+
+int cmd_run(const struct args *args)
+{
+	struct room *room = calloc(1, sizeof(*room));
+	struct cordon_request req;
+	int code;
+
+	if (!room)
+		return say_usage("out of memory");
+	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL)) {
+		free(room);
+		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
+	}
+	if (args_has(args, OPT_NO_SANDBOX))
+		fputs("cordon: warning: --no-sandbox runs the command without any protection\n",
+		      stderr);
+	req = args_request(args, room->settings, room->files);
+	req.ceilings = true;
+	req.command = args->behind;
+	req.n_command = args->n_behind;
+	code = run_request(args, &req);
+	free(room);
+	return code;
+}
+
 static int need_words(const struct args *args, size_t least, size_t most)
 {
 	const struct command *c = args->command;
@@ -69,7 +132,7 @@ static int need_words(const struct args *args, size_t least, size_t most)
 	if (args->n_words >= least && args->n_words <= most)
 		return 0;
 	return say_usage("%s%s%s takes %s", c->name, c->word ? " " : "", c->word ? c->word : "",
-			 c->usage);
+			 c->usage[0] ? c->usage : "options only");
 }
 
 int cmd_check(const struct args *args)
@@ -172,6 +235,23 @@ int cmd_trial(const struct args *args)
 	o.environment_hosts = environment;
 	o.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
 	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
+}
+
+int cmd_doctor(const struct args *args)
+{
+	struct cordon_doctor_options o = CORDON_DOCTOR_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	if (bad)
+		return bad;
+	o.json = args_has(args, OPT_JSON);
+	o.capabilities = args_has(args, OPT_CAPABILITIES);
+	o.backend = args_value(args, OPT_BACKEND);
+	if (o.backend && !o.capabilities)
+		return say_usage("doctor takes --sandbox together with --capabilities");
+	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
 }
 
 int cmd_completion(const struct args *args)

@@ -92,12 +92,16 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 {
 	struct cordon_err err;
 	const char *name = arena_strndup(&c->arena, path, strlen(path));
+	const char **sources = arena_grow(&c->arena, c->sources, c->n_sources, &c->cap_sources,
+					  sizeof(*sources));
 
-	if (!name)
+	if (!name || !sources)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
 	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	ret->name = name;
+	c->sources = sources;
+	c->sources[c->n_sources++] = name;
 	return 0;
 }
 

@@ -13,6 +13,8 @@ struct composition {
 	const char *cwd;		/* absolute, links followed */
 	const char *home;		/* or NULL */
 	struct cuts cuts;		/* what composing took away */
+	const char **sources;		/* the files that were read */
+	size_t n_sources, cap_sources;
 	struct policy policy;		/* the result */
 };
 

@@ -1,5 +1,6 @@
 /* Tasks as data: could this one run? */
 #include "lib/answer.h"
+#include "lib/backend.h"
 #include "policy/trial_plan.h"
 
 int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
@@ -9,7 +10,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct json_out j = { .out = &out };
-	struct trial_capabilities capabilities = TRIAL_ALL_CAPABILITIES;
+	struct trial_capabilities capabilities = *backend_find_capabilities(NULL);
 	struct trial_check_options o = {
 		.capabilities = &capabilities,
 		.agent_hosts = options->agent_hosts,

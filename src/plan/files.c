@@ -26,7 +26,8 @@ static struct plan_mount *add_mount(struct files *f, enum plan_mount_kind kind, 
 {
 	static struct plan_mount spare;
 	struct plan *p = f->plan;
-	struct plan_mount *m = arena_grow(p->arena, p->mounts, p->n_mounts, &p->cap_mounts, sizeof(*m));
+	struct plan_mount *m =
+		arena_grow(p->arena, p->mounts, p->n_mounts, &p->cap_mounts, sizeof(*m));
 
 	if (!m) {
 		f->failed = true;
@@ -55,7 +56,8 @@ static void add_access(struct files *f, const char *path, uint64_t rights, bool 
 static void add_guarded(struct files *f, const char *name)
 {
 	struct plan *p = f->plan;
-	const char **g = arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
+	const char **g =
+		arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
 
 	if (!g) {
 		f->failed = true;
@@ -129,9 +131,10 @@ static void add_system(struct files *f)
 		else
 			add_readable(f, preset_etc[i], true);
 	if (!f->whole) {
-		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")->optional = true;
-		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")->optional =
-			true;
+		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
+			->optional = true;
+		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")
+			->optional = true;
 	}
 	add_access(f, "/sys/devices/system", LL_READ, true);
 }
@@ -264,9 +267,11 @@ static int add_protected(struct files *f)
 		const char *path = v->items[i].text.s;
 
 		if (strchr(path, '*') && strncmp(path, "**/", 3) != 0)
-			return err_set(f->err, CORDON_E_HOST,
-				       "files.protect: the pattern '%s' is not supported by the process "
-				       "backend yet; write paths", path);
+			return err_set(
+				f->err, CORDON_E_HOST,
+				"files.protect: the pattern '%s' is not supported by the process "
+				"backend yet; write paths",
+				path);
 		if (path[0] == '/')
 			protect(f, path);
 		else if (path[0] == '*')
@@ -288,7 +293,8 @@ static bool is_named(const struct files *f, const char *path)
 	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
 
 	for (size_t i = 0; i < read->n + write->n; i++) {
-		const char *root = i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
+		const char *root =
+			i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
 
 		if (path_within(root, path))
 			return true;
@@ -316,16 +322,18 @@ static int add_masks(struct files *f)
 
 		if (strchr(path, '*'))
 			return err_set(f->err, CORDON_E_HOST,
-				       "files.deny: the pattern '%s' is not supported by the process backend "
-				       "yet; write paths", path);
+				       "files.deny: the pattern '%s' is not supported by the "
+				       "process backend "
+				       "yet; write paths",
+				       path);
 		mask(f, path);
 		add_guarded(f, path);
 	}
 	return 0;
 }
 
-int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
-		  struct plan *plan, struct cordon_err *err)
+int files_compile(const struct policy *p, const struct plan_request *r,
+		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
 	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
 

@@ -14,21 +14,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "policy/field.h"
 
-/* The protections a plan can have; the names are those of require/may_lack and
- * of `enforced` in the result. */
-enum protection {
-	PROTECT_USERNS,
-	PROTECT_MOUNT,
-	PROTECT_PID,
-	PROTECT_IPC,
-	PROTECT_UTS,
-	PROTECT_NET,
-	PROTECT_LANDLOCK,
-	PROTECT_SECCOMP,
-	PROTECT_CGROUP,
-	N_PROTECTIONS
-};
+/* As in require, may_lack and the result. */
 const char *protection_name(enum protection p);
 
 /* One step of building the file system that the command sees.  The new root is
@@ -93,6 +81,9 @@ struct plan {
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
 	int landlock;			/* ABI to use; 0: none */
+	/* Programs that may not be executed: names, looked for where programs are. */
+	const char **blocked;
+	size_t n_blocked;
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;

@@ -1,32 +1,42 @@
 /* The seccomp filter: emitted by us, so that it is small and its cost known.
  *
  * Checks the architecture, refuses foreign ABIs and x32, and then decides by
- * system call number in a balanced tree.
+ * system call number in a balanced tree.  syscalls.def has the decisions.
  */
 #ifndef PLAN_SECCOMP_H
 #define PLAN_SECCOMP_H
 
 #include <linux/filter.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 
+/* What the filter leaves open (and `guard`, what it hands over). */
 struct seccomp_options {
-	bool network;		/* inet sockets may be made (they meet the gate, or the host) */
+	uint32_t arch;		/* AUDIT_ARCH_…; 0: the one this was built for */
+	bool inet;		/* inet sockets can be made: an own network namespace holds them,
+				 * or the host's network is meant */
 	bool ptrace;		/* debuggers inside */
-	bool namespaces;	/* new user namespaces inside */
-	bool memfd;		/* memfd_create works (a memory cgroup counts it) */
-	bool buffers;		/* SO_SNDBUF and SO_RCVBUF can be raised (as above) */
-	bool guard;		/* calls that make names are handed to the guard */
+	bool namespaces;	/* new namespaces inside, and mounts in them */
+	bool memfd;		/* memfd_create and large System V segments (a memory cgroup counts
+				 * them) */
+	bool buffers;		/* socket and pipe buffers can be raised (as above) */
+	bool setid;		/* files can become set-user-id and set-group-id */
+	bool guard;		/* calls that make names are handed to the guard; programs cannot
+				 * restrict themselves by Landlock, as it could not follow */
 };
 
+/* The filter for these options, in the arena; the same options give the same
+ * bytes.  Fails for an architecture without a table, and without memory. */
 int seccomp_compile(const struct seccomp_options *o, struct arena *a, struct sock_filter **ret,
 		    size_t *ret_n, struct cordon_err *err) MUST_USE;
 
-/* The simulator: what the filter answers to a call (SECCOMP_RET_…). */
+/* The simulator: what a filter answers to a call (SECCOMP_RET_…).  A program
+ * that the kernel would not load answers SECCOMP_RET_KILL_PROCESS. */
 struct seccomp_data;
-unsigned seccomp_simulate(const struct sock_filter *filter, size_t n,
-			  const struct seccomp_data *data);
+uint32_t seccomp_simulate(const struct sock_filter *filter, size_t n,
+			  const struct seccomp_data *data) MUST_USE;
 
 #endif

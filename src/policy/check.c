@@ -278,7 +278,8 @@ static int finish_base(struct reader *r)
 
 	/* Before files.read is canonical: there a wide root would swallow one
 	 * inside a writable root, which stands for a protected path. */
-	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) < 0 ||
+	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) <
+		    0 ||
 	    field_value_canonical(F_FILES_DENY, fv(s, F_FILES_DENY), r->policy->arena, &err) < 0)
 		return diag_error(r->diags, s->f[F_FILES_WRITE].at, "%s", err.msg);
 	check_denied_roots(r, s, F_FILES_WRITE);

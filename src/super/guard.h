@@ -1,14 +1,21 @@
 /* Refusing the creation of guarded names, without leaving anything behind.
  *
  * The seccomp filter hands every call that could make a name (open with
- * O_CREAT, mkdir, mknod, symlink, link, rename, bind) to the guard, which does
- * the act itself on descriptors inside the caller's root and gives the result
- * back.  A call is never let go on after its memory was read.  The guard is a
- * few processes of their own; when they are gone, such calls fail.
+ * O_CREAT, mkdir, mknod, symlink, link, rename, bind: plan/guard_filter.h) to
+ * the guard, which does the act itself on descriptors inside the caller's root
+ * and gives the result back.  A call is never let go on after its memory was
+ * read.  The guard is a few processes of their own; when they are gone, such
+ * calls fail.
+ *
+ * A name is refused with EACCES where it stands, and everything below it, in
+ * any case of its letters; what exists already can be opened.  A directory may
+ * be made where a guarded name's path leads through; a symbolic link may not,
+ * and a directory may move there only if it does not bring the rest along.
  */
 #ifndef SUPER_GUARD_H
 #define SUPER_GUARD_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -17,19 +24,28 @@ struct guard_options {
 	const char *const *names;	/* see struct plan: guarded */
 	size_t n_names;
 	int listener;			/* seccomp notification descriptor */
-	int userns;			/* user namespace of the tree */
+	int userns;			/* user namespace of the tree; -1: the caller's own */
 	int ruleset;			/* its Landlock ruleset, or -1 */
 	int alive;			/* reads EOF when the supervisor is gone */
 };
 
 struct guard;
 
-/* Start the workers.  The descriptors stay the caller's. */
+/* Start the workers.  The descriptors stay the caller's, who closes the
+ * listener at once: while anyone else holds it, calls wait instead of failing
+ * when the workers are gone.  The caller has one thread, and the uid, gid and
+ * groups of the tree: a process with others is refused everything (EPERM).
+ * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
-/* A descriptor that becomes readable when a refusal can be read, or -1. */
+/* A descriptor that becomes readable when a refusal can be read or the workers
+ * are gone. */
 int guard_event_fd(const struct guard *g);
-/* The next refusal: the path that was asked for.  0: none waiting. */
+/* The next refusal: the name that would have been made, absolute inside, cut
+ * at n - 1 bytes, which the caller escapes before it shows them.  1: read,
+ * 0: none waiting, -1: the workers are gone. */
 int guard_read_denial(struct guard *g, char *path, size_t n);
+/* Refusals that were not kept because nobody read them. */
+uint64_t guard_denials_lost(const struct guard *g);
 /* End the workers and wait for them; NULL is fine. */
 void guard_stop(struct guard *g);
 

@@ -2,11 +2,19 @@
  *
  * One meaning on three mechanisms: cgroup v2, cgroup v1, or our own accounting
  * over the tree's /proc.  The caller owns the loop: it calls limiter_check()
- * when the time that the last check named has passed, and kills the tree when
- * a limit is over.  File size, open files, wall time and output are not here.
+ * when the time that the last check named has passed or the event descriptor
+ * is readable, and kills the tree when a limit is over.  File size, open files,
+ * wall time and output are not here.
+ *
+ *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶
+ *   check… ─▶ (the tree is gone) ─▶ usage ─▶ free
  */
 #ifndef SUPER_LIMITER_H
 #define SUPER_LIMITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "host/caps.h"
@@ -23,34 +31,50 @@ enum limit_kind {
 	LIMIT_DISK,
 	N_LIMIT_KINDS
 };
-/* "wall", "cpu", …: as in the result. */
+/* "wall", "cpu", …: as in the result; "ok" for none. */
 const char *limit_kind_name(enum limit_kind kind);
 
 struct limiter;
 
 /* What was used; -1 where it is not known. */
 struct limiter_usage {
-	int64_t cpu_ms, max_rss_kb, processes_peak;
+	int64_t cpu_ms;
+	int64_t max_rss_kb;		/* of the tree; with a cgroup, its file cache too */
+	int64_t processes_peak;		/* tasks: threads count */
 	bool processes_refused;		/* a fork was refused for the limit (known, not guessed) */
 	bool oom_killed;		/* by the kernel's counters */
 };
 
-/* Before the tree exists: make groups.  On failure nothing is left. */
+/* What limiter_new() can use here: only asks, in some ten microseconds. */
+enum host_cgroup limiter_detect(void);
+
+/* Before the tree exists: make groups.  On failure nothing is left, and the
+ * message names the file; the caller may then try HOST_CGROUP_NONE. */
 int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struct limiter **ret,
 		struct cordon_err *err) MUST_USE;
 /* Descriptor of the cgroup directory for clone3(CLONE_INTO_CGROUP), or -1. */
 int limiter_cgroup_fd(const struct limiter *l);
-/* Put the tree's first process in, before it may do anything. */
+/* Put the tree's first process in, before it may do anything.  Harmless where
+ * it was cloned into the group. */
 int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
-/* The tree runs now.  `proc_fd` is its own /proc (a descriptor of the root of
- * its procfs) or -1, `init` its first process as seen from here; both are
- * borrowed. */
+/* A private tmpfs of the tree, whose pages count as memory.  `fd` (O_PATH will
+ * do) is on it and borrowed until limiter_free(). */
+int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err) MUST_USE;
+/* The tree runs now: call this when `init` exists and before it runs anything
+ * that is to be counted.  `proc_fd` is the tree's own /proc (a descriptor of
+ * the root of its procfs), or -1 where a cgroup counts; `init` is its first
+ * process as seen from here.  Neither is kept. */
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err) MUST_USE;
-/* Look.  *ret_wait_ms: when to look again at the latest (-1: never). */
-enum limit_kind limiter_check(struct limiter *l, int *ret_wait_ms);
-/* A descriptor that becomes readable when a check is due at once, or -1. */
+/* Look.  LIMIT_CPU and LIMIT_MEMORY are said once each: on LIMIT_CPU the caller
+ * sends SIGXCPU, then SIGKILL after a grace; on LIMIT_MEMORY SIGKILL.  Never
+ * LIMIT_PROCESSES: what is over that limit is refused by the kernel.
+ * *ret_wait_us: when to look again at the latest (-1: never).  Does not block
+ * and does not allocate. */
+enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
+/* A descriptor that is readable (POLLIN) while a check is due at once, or -1. */
 int limiter_event_fd(const struct limiter *l);
-/* After the tree is gone: what it used. */
+/* After the tree is gone: what it used.  Own accounting only saw samples: the
+ * larger of this and init's rusage is nearer to the truth. */
 void limiter_usage(struct limiter *l, struct limiter_usage *ret);
 /* Remove the groups (with retries: zombies); NULL is fine. */
 void limiter_free(struct limiter *l);

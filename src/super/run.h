@@ -27,6 +27,7 @@ struct run_result {
 	struct cordon_err err;		/* when it did not start */
 	int exec_errno;			/* exec failed with this; 0 otherwise */
 	int status;			/* of wait(2) */
+	const char *blocked;		/* the message of a refused command, or NULL */
 	enum limit_kind limit;
 	bool oom_killed;
 	struct buf out[2];		/* captured stdout and stderr */
@@ -39,6 +40,7 @@ struct run_result {
 
 struct run_options {
 	bool capture;			/* keep stdout and stderr instead of passing them on */
+	bool limit_output;		/* count output even if it is passed on */
 };
 
 /* Run the plan to its end.  -1 only when the machinery itself failed; `ret` is

@@ -33,7 +33,7 @@ static void tell(const struct init *in, const struct native_message *m, const in
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(3 * sizeof(int))];
+		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
 	} control = { .room = { 0 } };
 	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -73,6 +73,20 @@ static int step_wait_for_go(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+/* /proc/1/cmdline and environ show the caller's words, and both lie in one
+ * piece: the arguments, then the environment.  The plan holds copies. */
+static void wipe_arguments(void)
+{
+	char *begin = program_invocation_name, *end = begin + strlen(begin);
+
+	for (char **e = environ; *e; e++)
+		if (*e > begin && *e - begin < 4 << 20)
+			end = MAX(end, *e + strlen(*e));
+		else
+			memset(*e, 0, strlen(*e));
+	memset(begin, 0, (size_t)(end - begin));
+}
+
 /* The kernel kills us with the supervisor; what the caller's memory holds is
  * out of reach from inside. */
 static int step_hide(struct init *in, struct cordon_err *err)
@@ -80,8 +94,7 @@ static int step_hide(struct init *in, struct cordon_err *err)
 	(void)in;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
-	for (char **e = environ; *e; e++)
-		memset(*e, 0, strlen(*e));
+	wipe_arguments();
 	return 0;
 }
 
@@ -230,7 +243,7 @@ static int step_seccomp(struct init *in, struct cordon_err *err)
 	if (rc < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
 	if (in->plan->n_guarded)
-		in->fds.listener = (int)rc;
+		in->fds.fd[NATIVE_LISTENER] = (int)rc;
 	return 0;
 }
 
@@ -320,7 +333,8 @@ static bool reap(const struct init *in, pid_t command)
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(status)) {
-			struct native_message m = { .kind = NATIVE_STOPPED, .value = WSTOPSIG(status) };
+			struct native_message m = { .kind = NATIVE_STOPPED,
+						    .value = WSTOPSIG(status) };
 
 			tell(in, &m, NULL, 0);
 			continue;
@@ -383,7 +397,7 @@ _Noreturn void init_main(struct init *in)
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
 	struct launch l = { .in = in };
-	int fds[3], signals;
+	int fds[N_NATIVE_FDS], signals;
 	sigset_t chld;
 	size_t n = 0;
 	pid_t command;
@@ -397,11 +411,11 @@ _Noreturn void init_main(struct init *in)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* value: which descriptors come along */
-	ready.value = (in->fds.proc >= 0) | (in->fds.listener >= 0) << 1 | (in->fds.ruleset >= 0) << 2;
-	for (int i = 0; i < 3; i++)
-		if (ready.value & 1 << i)
-			fds[n++] = i == 0 ? in->fds.proc : i == 1 ? in->fds.listener : in->fds.ruleset;
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		if (in->fds.fd[i] >= 0) {
+			ready.value |= 1 << i;
+			fds[n++] = in->fds.fd[i];
+		}
 	tell(in, &ready, fds, n);
 	for (size_t i = 0; i < n; i++)
 		close(fds[i]);

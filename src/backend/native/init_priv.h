@@ -9,6 +9,8 @@ struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
 	int control;
+	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
+	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, laid out before the clone */
 	const char *const *programs;	/* what to try to execute, in this order; ends with NULL */
 	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
@@ -20,6 +22,11 @@ struct init {
 };
 
 _Noreturn void init_main(struct init *in);
+
+/* Before the clone: the files that blocked commands and host sockets are, as
+ * masks behind the plan's own mounts. */
+int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
+	       struct cordon_err *err) MUST_USE;
 
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);

@@ -55,13 +55,14 @@ int step_landlock(struct init *in, struct cordon_err *err)
 
 	if (!p->landlock)
 		return 0;
-	in->fds.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(p->landlock), 0);
-	if (in->fds.ruleset < 0)
+	in->fds.fd[NATIVE_RULESET] =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(p->landlock), 0);
+	if (in->fds.fd[NATIVE_RULESET] < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset");
 	for (size_t i = 0; i < p->n_accesses; i++)
-		if (add_rule(in->fds.ruleset, &p->accesses[i], attr.handled_fs, err) < 0)
+		if (add_rule(in->fds.fd[NATIVE_RULESET], &p->accesses[i], attr.handled_fs, err) < 0)
 			return -1;
-	if (syscall(SYS_landlock_restrict_self, in->fds.ruleset, 0) < 0)
+	if (syscall(SYS_landlock_restrict_self, in->fds.fd[NATIVE_RULESET], 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
 	return 0;
 }

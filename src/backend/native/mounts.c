@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -24,9 +25,9 @@ static bool has_source(const struct plan_mount *m)
 }
 
 /* What is not there, or not ours to look at, is left out if it may be. */
-static bool is_absence(int error)
+static bool is_absence(void)
 {
-	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
 }
 
 static bool is_link(const char *path)
@@ -44,9 +45,10 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 		*ret = NO_SOURCE;
 		return 0;
 	}
-	*ret = sys_open_tree(AT_FDCWD, m->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	*ret = sys_open_tree(AT_FDCWD, m->source,
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
-		if (m->optional && is_absence(errno))
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot reach '%s'", m->source);
 	}
@@ -61,14 +63,13 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
-	const struct plan *p = in->plan;
-
 	/* Nothing of ours may show on the host, nor the reverse. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
-	for (size_t i = 0; i < p->n_mounts; i++) {
+	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
-		if (has_source(&p->mounts[i]) && open_source(&p->mounts[i], &in->trees[i], err) < 0)
+		if (has_source(&in->mounts[i]) &&
+		    open_source(&in->mounts[i], &in->trees[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -126,8 +127,7 @@ static int note_ours(struct init *in, int mnt, struct cordon_err *err)
 int step_new_root(struct init *in, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
-	const struct plan *p = in->plan;
-	bool whole = p->n_mounts && strcmp(p->mounts[0].target, "/") == 0;
+	bool whole = in->n_mounts && strcmp(in->mounts[0].target, "/") == 0;
 
 	in->root = whole ? in->trees[0] :
 			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
@@ -143,7 +143,6 @@ int step_new_root(struct init *in, struct cordon_err *err)
 struct target {
 	int dir;		/* O_PATH of the parent */
 	char name[256];		/* in it */
-	bool ours;		/* the parent lies in our own tmpfs */
 };
 
 /* Step into one component, making it where we may.  -1 with errno. */
@@ -158,47 +157,67 @@ static int enter(const struct init *in, int dir, const char *name, bool make)
 	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The parent of an absolute path below the new root.  Links are not followed:
- * paths were resolved when the policy was read. */
-static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+/* The parent directory, component by component, making what is missing. */
+static int make_parents(const struct init *in, const char *path, size_t n)
 {
 	int dir = openat(in->root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	for (;;) {
-		size_t n;
+	for (size_t at = 0; dir >= 0;) {
+		char name[256];
+		size_t len;
 		int next;
 
-		path += strspn(path, "/");
-		n = strcspn(path, "/");
-		if (dir < 0 || n >= sizeof(ret->name))
-			break;
-		memcpy(ret->name, path, n);
-		ret->name[n] = '\0';
-		if (path[n] == '\0') {
-			ret->dir = dir;
-			ret->ours = is_ours(in, dir);
-			return 0;
+		at += strspn(path + at, "/");
+		if (at >= n)
+			return dir;
+		len = strcspn(path + at, "/");
+		if (len >= sizeof(name)) {
+			close(dir);
+			errno = ENAMETOOLONG;
+			return -1;
 		}
-		next = enter(in, dir, ret->name, make);
+		memcpy(name, path + at, len);
+		name[len] = '\0';
+		next = enter(in, dir, name, true);
 		close(dir);
 		dir = next;
-		path += n;
-	}
-	if (dir >= 0) {
-		close(dir);
-		errno = ENAMETOOLONG;
+		at += len;
 	}
 	return -1;
 }
 
+/* The parent of an absolute path below the new root.  Links are not followed:
+ * paths were resolved when the policy was read. */
+static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
+					   RESOLVE_NO_MAGICLINKS };
+	const char *slash = strrchr(path, '/');
+	size_t n = (size_t)(slash - path);
+	char parent[4096];
+
+	if (n >= sizeof(parent) || strlen(slash + 1) >= sizeof(ret->name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(parent, path, n);
+	parent[n] = '\0';
+	memcpy(ret->name, slash + 1, strlen(slash + 1) + 1);
+	ret->dir = (int)syscall(SYS_openat2, in->root, n ? parent : ".", &how, sizeof(how));
+	if (ret->dir < 0 && errno == ENOENT && make)
+		ret->dir = make_parents(in, path, n);
+	return ret->dir < 0 ? -1 : 0;
+}
+
 /* The place to mount on: a directory or a file, made if the parent is ours. */
-static int make_place(const struct target *t, bool is_dir)
+static int make_place(const struct init *in, const struct target *t, bool is_dir)
 {
 	int fd;
 
 	if (faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	if (errno != ENOENT || !t->ours)
+	if (errno != ENOENT || !is_ours(in, t->dir))
 		return -1;
 	if (is_dir)
 		return mkdirat(t->dir, t->name, 0755);
@@ -231,7 +250,6 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	char link[4096];
 	ssize_t n;
 
-	(void)in;
 	if (tree == NO_SOURCE) {
 		n = m->kind == MOUNT_SYSTEM ? readlink(m->source, link, sizeof(link) - 1) : -1;
 		if (n < 0)
@@ -243,7 +261,7 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	}
 	/* A protected path is cut out of what is there; it makes no place. */
 	if ((m->keep && faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    (!m->keep && make_place(t, tree_is_dir(tree)) < 0)) {
+	    (!m->keep && make_place(in, t, tree_is_dir(tree)) < 0)) {
 		if (m->optional)
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
@@ -266,10 +284,15 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 		     err);
 	if (mnt < 0 || note_ours(in, mnt, err) < 0)
 		return -1;
-	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	close(mnt);
-	return 0;
+	/* Its pages are memory that no process shows: the supervisor counts them. */
+	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+		if (in->fds.fd[i] < 0) {
+			in->fds.fd[i] = mnt;
+			return 0;
+		}
+	return err_set(err, CORDON_E_BUG, "too many private places");
 }
 
 static int write_proc(int proc, const char *path, const char *text)
@@ -284,6 +307,18 @@ static int write_proc(int proc, const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
+/* Settings of our own namespaces, made while we may.  No namespace may be made
+ * inside: each brings kernel code in reach.  Messages in queues are memory that
+ * no process shows. */
+static const struct {
+	const char *path, *value;
+	bool optional;
+} sysctls[] = {
+	{ "sys/user/max_user_namespaces", "0", false },
+	{ "sys/kernel/msgmni", "16", true },
+	{ "sys/fs/mqueue/queues_max", "16", true },
+};
+
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
  * are enough for programs, and uid 0 could write the rest. */
 static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
@@ -295,19 +330,19 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 
 	if (proc < 0)
 		return -1;
-	/* No namespace may be made inside: each brings kernel code in reach. */
-	if (write_proc(proc, "sys/user/max_user_namespaces", "0") < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot forbid new user namespaces");
-	in->fds.proc = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (in->fds.proc < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
+		if (write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
+			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
+	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
-	if (make_place(t, true) < 0 || attach(proc, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(proc, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	close(proc);
 	return 0;
 }
 
-static int mount_devpts(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UNUSED,
 			const struct target *t, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "ptmxmode", "0666" }, { "mode", "0620" } };
@@ -315,7 +350,7 @@ static int mount_devpts(struct init *in UNUSED, const struct plan_mount *m, int 
 
 	if (mnt < 0)
 		return -1;
-	if (make_place(t, true) < 0 || attach(mnt, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	close(mnt);
 	return 0;
@@ -334,35 +369,39 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 		if (mnt < 0)
 			return -1;
 		fd = openat(mnt, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-		if (fd < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		/* An open writer would keep the mount from becoming read-only. */
+		if (fd < 0 || close(fd) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
-		close(fd);
 		in->masks = mnt;
 	}
 	fd = sys_open_tree(in->masks, is_dir ? "dir" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
 }
 
+/* What the path leads to is masked, through links as well: a denied link must
+ * not be a way to its target. */
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t, struct cordon_err *err)
+		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	struct stat st;
-	int mask;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
 
-	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return is_absence(errno) ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
-	/* A link leads to what is masked by its own path, or outside. */
-	if (S_ISLNK(st.st_mode))
-		return 0;
-	mask = open_mask(in, S_ISDIR(st.st_mode), err);
+	if (place < 0)
+		return is_absence()
+			       ? 0
+			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+	mask = open_mask(in, tree_is_dir(place), err);
 	if (mask < 0)
 		return -1;
-	if (attach(mask, t) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
+	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
 	close(mask);
-	return 0;
+	close(place);
+	return rc;
 }
 
 static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
@@ -373,10 +412,10 @@ static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tr
 	return 0;
 }
 
-static int mount_dir(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+static int mount_dir(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		     const struct target *t, struct cordon_err *err)
 {
-	if (make_place(t, true) < 0)
+	if (make_place(in, t, true) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", m->target);
 	return 0;
 }
@@ -391,18 +430,19 @@ static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a fu
 
 static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 {
-	const struct plan_mount *m = &in->plan->mounts[i];
-	bool make = !m->keep && m->kind != MOUNT_MASK;
+	const struct plan_mount *m = &in->mounts[i];
 	struct target t;
 	int rc;
 
 	if (strcmp(m->target, "/") == 0)
 		return 0;
+	if (m->kind == MOUNT_MASK)
+		return mount_mask(in, m, NO_SOURCE, NULL, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
 		return 0;
-	if (find_target(in, m->target, make, &t) < 0) {
-		if (m->optional && is_absence(errno))
+	if (find_target(in, m->target, !m->keep, &t) < 0) {
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
@@ -417,7 +457,7 @@ int step_mounts(struct init *in, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	for (size_t i = 0; i < in->plan->n_mounts; i++)
+	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
 	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)
@@ -431,7 +471,9 @@ int step_enter_root(struct init *in, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the new root");
 	if (chdir(in->plan->cwd) < 0)
 		return err_sys(err, CORDON_E_SETUP,
-			       "the working directory '%s' is not inside the cordon; add it with --write or "
-			       "--read", in->plan->cwd);
+			       "the working directory '%s' is not inside the cordon; add it with "
+			       "--write or "
+			       "--read",
+			       in->plan->cwd);
 	return 0;
 }

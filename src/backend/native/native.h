@@ -26,7 +26,7 @@ enum native_kind {
 	NATIVE_TERMINATE,	/* value: send this signal to everything inside */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
-	NATIVE_READY,		/* everything is taken away; descriptors come along */
+	NATIVE_READY,		/* everything is taken away; value: bits of enum native_fd */
 	NATIVE_EXEC_FAILED,	/* value: errno; err says of what */
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
 	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
@@ -41,11 +41,18 @@ struct native_message {
 };
 
 /* What comes with NATIVE_READY; -1 where there is none. */
-struct native_fds {
-	int proc;		/* the tree's own /proc */
-	int listener;		/* notifications for the guard */
-	int ruleset;		/* Landlock's */
+enum native_fd {
+	NATIVE_PROC,		/* the tree's own /proc */
+	NATIVE_LISTENER,	/* notifications for the guard */
+	NATIVE_RULESET,		/* Landlock's */
+	NATIVE_PLACE,		/* the first of the private file systems */
+	N_NATIVE_FDS = NATIVE_PLACE + 5
 };
+
+struct native_fds {
+	int fd[N_NATIVE_FDS];
+};
+#define NATIVE_NO_FDS	((struct native_fds){ { -1, -1, -1, -1, -1, -1, -1, -1 } })
 
 struct native_child {
 	pid_t pid;		/* init, as seen from here */

@@ -29,18 +29,19 @@ static const char *path_of(const struct plan *p)
 static int list_programs(const struct plan *p, const char *const **ret, struct cordon_err *err)
 {
 	struct str rest = str_from(path_of(p)), name = str_from(p->argv[0]);
-	const char **list = NULL;
-	size_t n = 0, cap = 0;
+	const char **list;
+	size_t n = 0, most = 2;
 
 	if (!name.n)
 		return err_set(err, CORDON_E_USAGE, "the command is empty");
+	for (size_t i = 0; i < rest.n; i++)
+		most += rest.s[i] == ':';
+	list = arena_new(p->arena, most, sizeof(*list));
+	if (!list)
+		return err_nomem(err);
 	for (;;) {
 		size_t len = str_find(rest, ':');
-		const char **wider = arena_grow(p->arena, list, n + 1, &cap, sizeof(*list));
 
-		if (!wider)
-			return err_nomem(err);
-		list = wider;
 		if (str_find(name, '/') < name.n) {
 			list[n++] = p->argv[0];
 			break;
@@ -53,7 +54,6 @@ static int list_programs(const struct plan *p, const char *const **ret, struct c
 			break;
 		rest = str_from_pos(rest, len + 1);
 	}
-	list[n] = NULL;
 	*ret = (const char *const *)list;
 	return 0;
 }
@@ -124,22 +124,26 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	if (c->pid == 0)
 		init_main(in);
 	if (c->pid < 0)
-		return err_sys(err, CORDON_E_HOST,
-			       "cannot make the namespaces (userns); cordon doctor says what to do");
+		return err_sys(
+			err, CORDON_E_HOST,
+			"cannot make the namespaces (userns); cordon doctor says what to do");
 	return 0;
 }
 
 int native_clone(const struct plan *plan, const struct native_stdio *io, struct native_child *ret,
 		 struct cordon_err *err)
 {
-	struct init in = { .plan = plan, .io = io, .root = -1, .masks = -1, .fds = { -1, -1, -1 } };
+	struct init in = { .plan = plan, .io = io, .root = -1, .masks = -1, .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
-	in.trees = arena_new(plan->arena, plan->n_mounts + 1, sizeof(*in.trees));
+	if (find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
+		return -1;
+	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
 		return err_nomem(err);
-	if (list_programs(plan, &in.programs, err) < 0 || list_shell_argv(plan, &in.shell_argv, err) < 0)
+	if (list_programs(plan, &in.programs, err) < 0 ||
+	    list_shell_argv(plan, &in.shell_argv, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
@@ -172,25 +176,24 @@ int native_recv(const struct native_child *c, struct native_message *ret, struct
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(3 * sizeof(int))];
+		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = { ret, sizeof(*ret) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(c->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int got[3];
+	int got[N_NATIVE_FDS];
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -1 : 0;
 	if (n != (ssize_t)sizeof(*ret))
 		return 0;
 	if (ret->kind == NATIVE_READY && CMSG_FIRSTHDR(&msg)) {
-		size_t k = 0;
+		size_t n_got = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int), k = 0;
 
-		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(got));
-		fds->proc = ret->value & 1 ? got[k++] : -1;
-		fds->listener = ret->value & 2 ? got[k++] : -1;
-		fds->ruleset = ret->value & 4 ? got[k++] : -1;
+		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n_got * sizeof(int));
+		for (int i = 0; i < N_NATIVE_FDS; i++)
+			fds->fd[i] = ret->value & 1 << i && k < n_got ? got[k++] : -1;
 	}
 	return 1;
 }

@@ -1,0 +1,184 @@
+/* What must be looked up on the host before the clone: the files that blocked
+ * commands are, by every name of theirs, and the sockets of host programs that
+ * lie in what the command will see. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "backend/native/init_priv.h"
+#include "backend/native/syscalls.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#define MAX_SOCKET_TABLE	(16u << 20)
+
+struct found {
+	const struct plan *plan;
+	struct plan_mount *mounts;
+	size_t n, cap;
+	struct cordon_err *err;
+};
+
+static int add_mask(struct found *f, const char *path)
+{
+	struct plan_mount *m = arena_grow(f->plan->arena, f->mounts, f->n, &f->cap, sizeof(*m));
+
+	if (!m)
+		return err_nomem(f->err);
+	f->mounts = m;
+	f->mounts[f->n++] =
+		(struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
+	return 0;
+}
+
+/* ---- blocked commands --------------------------------------------------- */
+
+static const char *const program_dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+					    "/usr/bin",	       "/sbin",		 "/bin",
+					    "/usr/games",      "/snap/bin" };
+
+/* Programs that are many: one of them cannot be masked alone. */
+static bool is_multi_call(const char *path)
+{
+	static const char *const names[] = { "busybox", "toybox", "coreutils" };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Every entry of `dir` that is the same file. */
+static int add_links(struct found *f, const char *dir, const struct stat *same)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	while (d && rc == 0 && (e = readdir(d))) {
+		struct stat st;
+		const char *path;
+
+		if (e->d_ino != same->st_ino || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
+		    st.st_dev != same->st_dev)
+			continue;
+		path = arena_printf(f->plan->arena, "%s/%s", dir, e->d_name);
+		rc = path ? add_mask(f, path) : err_nomem(f->err);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+static int add_program(struct found *f, const char *dir, size_t n, const char *name)
+{
+	const char *path = arena_printf(f->plan->arena, "%.*s/%s", (int)n, dir, name), *real;
+	struct stat st;
+
+	if (!path)
+		return err_nomem(f->err);
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (path_resolve(f->plan->arena, str_from(path), "/", &real, f->err) < 0)
+		return -1;
+	if (is_multi_call(real) && !is_multi_call(path))
+		return err_set(f->err, CORDON_E_HOST,
+			       "commands.block: '%s' is a part of '%s', which cannot be blocked by "
+			       "itself yet",
+			       name, real);
+	if (add_mask(f, real) < 0)
+		return -1;
+	for (size_t i = 0; st.st_nlink > 1 && i < ARRAY_SIZE(program_dirs); i++)
+		if (add_links(f, program_dirs[i], &st) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_blocked(struct found *f, const char *name)
+{
+	const char *path = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(program_dirs); i++)
+		if (add_program(f, program_dirs[i], strlen(program_dirs[i]), name) < 0)
+			return -1;
+	for (size_t i = 0; f->plan->envp[i]; i++)
+		if (strncmp(f->plan->envp[i], "PATH=", 5) == 0)
+			path = f->plan->envp[i] + 5;
+	while (*path) {
+		size_t n = strcspn(path, ":");
+
+		if (path[0] == '/' && add_program(f, path, n, name) < 0)
+			return -1;
+		path += n + (path[n] == ':');
+	}
+	return 0;
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+/* Does this path come into sight? */
+static bool is_shown(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW) && path_within(path, m->source))
+			return true;
+	}
+	return false;
+}
+
+/* A socket with a name can be reached from every network namespace; no mount
+ * flag hinders it, only that it is not there. */
+static int add_sockets(struct found *f)
+{
+	struct cordon_err ignored;
+	struct str table;
+
+	if (fd_read_file("/proc/net/unix", MAX_SOCKET_TABLE, f->plan->arena, &table, &ignored) < 0)
+		return err_set(f->err, CORDON_E_SETUP, "cannot list the sockets of this machine");
+	while (table.n) {
+		size_t n = str_find(table, '\n');
+		struct str line = str_first(table, n);
+		const char *slash = line.n ? memchr(line.s, '/', line.n) : NULL;
+
+		table = str_from_pos(table, n < table.n ? n + 1 : n);
+		if (slash) {
+			const char *path = arena_strndup(f->plan->arena, slash,
+							 line.n - (size_t)(slash - line.s));
+
+			if (!path)
+				return err_nomem(f->err);
+			if (is_shown(f->plan, path) && add_mask(f, path) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
+	       struct cordon_err *err)
+{
+	struct found f = { .plan = plan, .err = err };
+
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		struct plan_mount *m = arena_grow(plan->arena, f.mounts, f.n, &f.cap, sizeof(*m));
+
+		if (!m)
+			return err_nomem(err);
+		f.mounts = m;
+		f.mounts[f.n++] = plan->mounts[i];
+	}
+	for (size_t i = 0; i < plan->n_blocked; i++)
+		if (add_blocked(&f, plan->blocked[i]) < 0)
+			return -1;
+	if (add_sockets(&f) < 0)
+		return -1;
+	*ret = f.mounts;
+	*ret_n = f.n;
+	return 0;
+}

@@ -1,0 +1,506 @@
+/* The emitter of the seccomp filter: see seccomp.h; the decisions are in
+ * syscalls.def, the tests of arguments here.
+ *
+ * The program is written from its end to its start: what a jump goes to is there
+ * before the jump.  A place in it is the number of instructions from it to the
+ * end.  One call must not have two arguments that both emit, since the order in
+ * which C evaluates them, and so the bytes, would be the compiler's choice.
+ *
+ * The tree tests nothing but the number, so that the kernel (5.11) can find out
+ * once which calls are always allowed and skip the filter for those.
+ */
+#include "plan/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/limits.h"
+
+#if defined(__x86_64__)
+#define ARCH_NATIVE	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+#define ARCH_NATIVE	AUDIT_ARCH_AARCH64
+#else
+#define ARCH_NATIVE	0
+#endif
+
+enum verdict {
+	/* answers */
+	VERDICT_ALLOW,
+	VERDICT_EPERM,
+	VERDICT_ENOSYS,
+	VERDICT_MAKE,			/* to the guard, if there is one; else ALLOW */
+	/* ALLOW by an option of that name, and if it is off: */
+	VERDICT_PTRACE,			/* EPERM */
+	VERDICT_NAMESPACES,		/* EPERM */
+	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
+	VERDICT_MEMFD,			/* ENOSYS */
+	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
+	/* by arguments; the digit says which is the first that counts */
+	VERDICT_CLONE,
+	VERDICT_UNSHARE,
+	VERDICT_SOCKET,
+	VERDICT_SOCKETPAIR,
+	VERDICT_SETSOCKOPT,
+	VERDICT_IOCTL,
+	VERDICT_FCNTL,
+	VERDICT_PRCTL,
+	VERDICT_SECCOMP,
+	VERDICT_PERSONALITY,
+	VERDICT_SHMGET,
+	VERDICT_SEMGET,
+	VERDICT_MODE_1,
+	VERDICT_MODE_2,
+	VERDICT_CREAT,
+	VERDICT_MKNOD_1,
+	VERDICT_MKNOD_2,
+	VERDICT_OPEN_1,
+	VERDICT_OPEN_2,
+	N_VERDICTS
+};
+
+#define NONE		(-1)
+#define N_NUMBERS	512	/* all numbers of the table are below it */
+
+static const struct call {
+	int16_t x86_64, aarch64;
+	uint8_t verdict;
+} calls[] = {
+#define CALL(name, x86_64, aarch64, verdict)	{ x86_64, aarch64, VERDICT_##verdict },
+#include "plan/syscalls.def"
+#undef CALL
+};
+
+#define CALL(name, x86_64, aarch64, verdict)						\
+	static_assert((x86_64) < N_NUMBERS && (aarch64) < N_NUMBERS, "a number too high");
+#include "plan/syscalls.def"
+#undef CALL
+
+struct emitter {
+	const struct seccomp_options *o;
+	struct sock_filter code[MAX_FILTER_CODE];	/* the last n of them are written */
+	size_t n;
+	size_t allow, eperm, make;			/* places of the common answers */
+	size_t places[N_VERDICTS];			/* 0: not written */
+};
+
+/* ---- instructions; each returns its place ---- */
+
+static size_t put(struct emitter *e, unsigned op, uint32_t k, size_t jt, size_t jf)
+{
+	if (e->n == MAX_FILTER_CODE || jt > UINT8_MAX || jf > UINT8_MAX)
+		BUG("the seccomp filter has outgrown its emitter");
+	e->n++;
+	e->code[MAX_FILTER_CODE - e->n] = (struct sock_filter){
+		.code = (uint16_t)op, .jt = (uint8_t)jt, .jf = (uint8_t)jf, .k = k,
+	};
+	return e->n;
+}
+
+static size_t answer(struct emitter *e, uint32_t value)
+{
+	return put(e, BPF_RET | BPF_K, value, 0, 0);
+}
+
+static size_t refuse(struct emitter *e, int error)
+{
+	return answer(e, SECCOMP_RET_ERRNO | (uint32_t)error);
+}
+
+/* Go on at `to`: nothing to do if that is what comes next. */
+static size_t proceed(struct emitter *e, size_t to)
+{
+	return to == e->n ? to : put(e, BPF_JMP | BPF_JA, (uint32_t)(e->n - to), 0, 0);
+}
+
+/* A place for the same as `to` that a conditional jump, perhaps after a second
+ * such place, can reach: it has 8 bits. */
+static size_t within_reach(struct emitter *e, size_t to)
+{
+	return e->n - to < UINT8_MAX ? to : proceed(e, to);
+}
+
+static size_t branch(struct emitter *e, unsigned test, uint32_t k, size_t yes, size_t no)
+{
+	yes = within_reach(e, yes);
+	no = within_reach(e, no);
+	return put(e, BPF_JMP | test | BPF_K, k, e->n - yes, e->n - no);
+}
+
+static size_t load(struct emitter *e, size_t offset, size_t then)
+{
+	proceed(e, then);
+	return put(e, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* The half of an argument that the kernel reads when it takes an int. */
+static size_t load_low(struct emitter *e, unsigned arg, size_t then)
+{
+	return load(e, offsetof(struct seccomp_data, args) + 8 * arg, then);
+}
+
+static size_t load_high(struct emitter *e, unsigned arg, size_t then)
+{
+	return load(e, offsetof(struct seccomp_data, args) + 8 * arg + 4, then);
+}
+
+static size_t keep_bits(struct emitter *e, uint32_t mask, size_t then)
+{
+	proceed(e, then);
+	return put(e, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+}
+
+/* `yes` if what was loaded is one of the values (ends with -1), else `no`. */
+static size_t one_of(struct emitter *e, const int64_t *values, size_t yes, size_t no)
+{
+	for (; *values >= 0; values++)
+		no = branch(e, BPF_JEQ, (uint32_t)*values, yes, no);
+	return no;
+}
+#define ONE_OF(e, yes, no, ...)	one_of(e, (const int64_t[]){ __VA_ARGS__, -1 }, yes, no)
+
+/* ---- tests of arguments ---- */
+
+/* The kernel reads the low half of clone's flags only.  Its lowest byte is a
+ * signal there, but CLONE_NEWTIME for unshare, which refuses high bits itself. */
+#define CLONE_NEW_ANY	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+			 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+static size_t test_clone(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, branch(e, BPF_JSET, CLONE_NEW_ANY, e->eperm, e->allow));
+}
+
+static size_t test_unshare(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, branch(e, BPF_JSET, CLONE_NEW_ANY | CLONE_NEWTIME, e->eperm,
+				       e->allow));
+}
+
+/* Type and protocol of an inet socket: TCP, UDP and the ping that needs no
+ * rights.  SOCK_PACKET makes a packet socket of AF_INET.  MPTCP is answered as
+ * by a kernel without it: no rule of ours on TCP would hold for it. */
+static size_t test_inet(struct emitter *e, size_t unknown)
+{
+	size_t tcp, udp, next;
+
+	next = ONE_OF(e, e->allow, unknown, IPPROTO_IP, IPPROTO_TCP);
+	tcp = load_low(e, 2, next);
+	next = ONE_OF(e, e->allow, unknown, IPPROTO_IP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6);
+	udp = load_low(e, 2, next);
+	next = ONE_OF(e, e->eperm, unknown, SOCK_RAW, SOCK_PACKET);
+	next = branch(e, BPF_JEQ, SOCK_DGRAM, udp, next);
+	next = branch(e, BPF_JEQ, SOCK_STREAM, tcp, next);
+	return load_low(e, 1, keep_bits(e, 0xf, next));	/* the rest are SOCK_CLOEXEC and alike */
+}
+
+static size_t test_socket(struct emitter *e, unsigned arg)
+{
+	size_t no_family = refuse(e, EAFNOSUPPORT), no_protocol = refuse(e, EPROTONOSUPPORT);
+	size_t inet, netlink, next;
+
+	netlink = load_low(e, 2, branch(e, BPF_JEQ, NETLINK_ROUTE, e->allow, no_protocol));
+	inet = e->o->inet ? test_inet(e, no_protocol) : refuse(e, EACCES);
+	next = branch(e, BPF_JEQ, AF_NETLINK, netlink, no_family);
+	next = ONE_OF(e, inet, next, AF_INET6, AF_INET);
+	next = branch(e, BPF_JEQ, AF_UNIX, e->allow, next);
+	return load_low(e, arg, next);
+}
+
+static size_t test_socketpair(struct emitter *e, unsigned arg)
+{
+	size_t no_pairs = refuse(e, EOPNOTSUPP);
+
+	return load_low(e, arg, branch(e, BPF_JEQ, AF_UNIX, e->allow, no_pairs));
+}
+
+/* Buffers of sockets are in no count of memory: whoever asks for larger ones is
+ * told that it worked, as the kernel does when it gives less than was asked. */
+static size_t test_setsockopt(struct emitter *e, unsigned arg)
+{
+	size_t next = ONE_OF(e, e->eperm, e->allow, SO_ATTACH_REUSEPORT_EBPF,
+			     SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_BPF, SO_ATTACH_FILTER);
+
+	if (!e->o->buffers) {
+		size_t pretend = refuse(e, 0);
+
+		next = proceed(e, next);
+		next = ONE_OF(e, pretend, next, SO_RCVBUF, SO_SNDBUF);
+	}
+	next = load_low(e, arg + 1, next);
+	return load_low(e, arg, branch(e, BPF_JEQ, SOL_SOCKET, next, e->allow));
+}
+
+/* TIOCSTI and TIOCLINUX type into the terminal, which may be the caller's;
+ * TIOCCONS takes the console's output; a line discipline is kernel code. */
+static size_t test_ioctl(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, ONE_OF(e, e->eperm, e->allow, TIOCSETD, TIOCCONS, TIOCLINUX,
+				       TIOCSTI));
+}
+
+/* As the kernel, where a user's pages in pipes are used up. */
+static size_t test_fcntl(struct emitter *e, unsigned arg)
+{
+	size_t next = branch(e, BPF_JGT, 65536, e->eperm, e->allow);
+
+	next = load_low(e, arg + 1, next);
+	next = branch(e, BPF_JEQ, 0, next, e->eperm);
+	next = load_high(e, arg + 1, next);
+	return load_low(e, arg, branch(e, BPF_JEQ, F_SETPIPE_SZ, next, e->allow));
+}
+
+static size_t test_prctl(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, ONE_OF(e, e->eperm, e->allow, PR_TASK_PERF_EVENTS_DISABLE,
+				       PR_TASK_PERF_EVENTS_ENABLE, PR_SET_MM));
+}
+
+/* A second listener is what the kernel answers EBUSY to. */
+static size_t test_seccomp(struct emitter *e, unsigned arg)
+{
+	size_t busy = refuse(e, EBUSY);
+
+	return load_low(e, arg, branch(e, BPF_JSET, SECCOMP_FILTER_FLAG_NEW_LISTENER, busy,
+				       e->allow));
+}
+
+static size_t test_personality(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, ONE_OF(e, e->allow, e->eperm, 0xffffffff, ADDR_NO_RANDOMIZE,
+				       PER_LINUX));
+}
+
+/* With the kernel's 4096 segments a page each makes 16 MB.  Larger than allowed
+ * is EINVAL, as over kernel.shmmax and kernel.sem. */
+static size_t test_shmget(struct emitter *e, unsigned arg)
+{
+	size_t too_large = refuse(e, EINVAL), next;
+
+	next = load_low(e, arg, branch(e, BPF_JGT, 4096, too_large, e->allow));
+	return load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_large));
+}
+
+/* 32000 sets of 32 semaphores make 75 MB; 32000 of 32000 make 65 GB. */
+static size_t test_semget(struct emitter *e, unsigned arg)
+{
+	size_t too_many = refuse(e, EINVAL);
+
+	return load_low(e, arg, branch(e, BPF_JGT, 32, too_many, e->allow));
+}
+
+/* `good` if no set-user-id or set-group-id file comes of it. */
+static size_t plain_mode(struct emitter *e, unsigned arg, size_t good)
+{
+	if (e->o->setid)
+		return good;
+	return load_low(e, arg, branch(e, BPF_JSET, S_ISUID | S_ISGID, e->eperm, good));
+}
+
+static size_t test_mode(struct emitter *e, unsigned arg)
+{
+	return plain_mode(e, arg, e->allow);
+}
+
+static size_t test_creat(struct emitter *e, unsigned arg)
+{
+	return plain_mode(e, arg, e->make);
+}
+
+/* mkdir needs no test of its mode: the kernel leaves those bits out. */
+static size_t test_mknod(struct emitter *e, unsigned arg)
+{
+	size_t next = ONE_OF(e, e->eperm, e->make, S_IFBLK, S_IFCHR);
+
+	next = load_low(e, arg, keep_bits(e, S_IFMT, next));
+	return plain_mode(e, arg, next);
+}
+
+/* The mode counts only where a file is made; elsewhere it may be any garbage.
+ * O_TMPFILE is this bit and O_DIRECTORY, which differs between processors.  A
+ * file without a name is not the guard's: linkat, which gives it one, is. */
+#define O_TMPFILE_BIT	020000000
+
+static size_t test_open(struct emitter *e, unsigned arg)
+{
+	size_t named = plain_mode(e, arg + 1, e->make), next = e->allow;
+
+	if (named == e->allow)
+		return e->allow;
+	if (e->o->guard) {
+		size_t nameless = plain_mode(e, arg + 1, e->allow);
+
+		next = branch(e, BPF_JSET, O_TMPFILE_BIT, nameless, next);
+		next = branch(e, BPF_JSET, O_CREAT, named, next);
+	} else {
+		next = branch(e, BPF_JSET, O_CREAT | O_TMPFILE_BIT, named, next);
+	}
+	return load_low(e, arg, next);
+}
+
+static const struct {
+	size_t (*emit)(struct emitter *e, unsigned arg);
+	unsigned arg;
+} tests[N_VERDICTS] = {
+	[VERDICT_CLONE] = { test_clone, 0 },
+	[VERDICT_UNSHARE] = { test_unshare, 0 },
+	[VERDICT_SOCKET] = { test_socket, 0 },
+	[VERDICT_SOCKETPAIR] = { test_socketpair, 0 },
+	[VERDICT_SETSOCKOPT] = { test_setsockopt, 1 },
+	[VERDICT_IOCTL] = { test_ioctl, 1 },
+	[VERDICT_FCNTL] = { test_fcntl, 1 },
+	[VERDICT_PRCTL] = { test_prctl, 0 },
+	[VERDICT_SECCOMP] = { test_seccomp, 1 },
+	[VERDICT_PERSONALITY] = { test_personality, 0 },
+	[VERDICT_SHMGET] = { test_shmget, 1 },
+	[VERDICT_SEMGET] = { test_semget, 1 },
+	[VERDICT_MODE_1] = { test_mode, 1 },
+	[VERDICT_MODE_2] = { test_mode, 2 },
+	[VERDICT_CREAT] = { test_creat, 1 },
+	[VERDICT_MKNOD_1] = { test_mknod, 1 },
+	[VERDICT_MKNOD_2] = { test_mknod, 2 },
+	[VERDICT_OPEN_1] = { test_open, 1 },
+	[VERDICT_OPEN_2] = { test_open, 2 },
+};
+
+/* ---- from the table to the program ---- */
+
+/* The verdicts that an option changes: what they are with it on and off. */
+#define OPTION(name)	offsetof(struct seccomp_options, name)
+static const struct {
+	enum verdict verdict;
+	size_t option;
+	enum verdict on, off;
+} changes[] = {
+	{ VERDICT_PTRACE, OPTION(ptrace), VERDICT_ALLOW, VERDICT_EPERM },
+	{ VERDICT_NAMESPACES, OPTION(namespaces), VERDICT_ALLOW, VERDICT_EPERM },
+	{ VERDICT_NAMESPACES_ENOSYS, OPTION(namespaces), VERDICT_ALLOW, VERDICT_ENOSYS },
+	{ VERDICT_CLONE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_CLONE },
+	{ VERDICT_UNSHARE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_UNSHARE },
+	{ VERDICT_MEMFD, OPTION(memfd), VERDICT_ALLOW, VERDICT_ENOSYS },
+	{ VERDICT_SHMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SHMGET },
+	{ VERDICT_SEMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SEMGET },
+	{ VERDICT_FCNTL, OPTION(buffers), VERDICT_ALLOW, VERDICT_FCNTL },
+	{ VERDICT_MODE_1, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_1 },
+	{ VERDICT_MODE_2, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_2 },
+	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
+	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
+};
+
+static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
+{
+	for (size_t v = 0; v < N_VERDICTS; v++)
+		settled[v] = (uint8_t)v;
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		bool is_on = *(const bool *)((const char *)o + changes[i].option);
+
+		settled[changes[i].verdict] = (uint8_t)(is_on ? changes[i].on : changes[i].off);
+	}
+}
+
+/* Numbers next to each other with the same verdict. */
+struct span {
+	uint16_t first;
+	uint8_t verdict;
+};
+
+static size_t find_spans(const struct seccomp_options *o, bool is_x86, struct span *spans)
+{
+	uint8_t settled[N_VERDICTS], by_number[N_NUMBERS];
+	size_t n = 1;
+
+	settle_verdicts(o, settled);
+	memset(by_number, VERDICT_ENOSYS, sizeof(by_number));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		int number = is_x86 ? calls[i].x86_64 : calls[i].aarch64;
+
+		if (number != NONE)
+			by_number[number] = settled[calls[i].verdict];
+	}
+	spans[0] = (struct span){ 0, by_number[0] };
+	for (size_t i = 1; i < N_NUMBERS; i++)
+		if (by_number[i] != by_number[i - 1])
+			spans[n++] = (struct span){ (uint16_t)i, by_number[i] };
+	return n;
+}
+
+/* One test a border, and one for a single number inside a span.  The last span
+ * has no end: it is ENOSYS for x32's numbers, which have bit 30, as well. */
+static size_t put_tree(struct emitter *e, const struct span *spans, size_t n)
+{
+	size_t low, high, half = n / 2;
+
+	if (n == 1)
+		return e->places[spans[0].verdict];
+	if (n == 3 && spans[0].verdict == spans[2].verdict &&
+	    spans[2].first == spans[1].first + 1)
+		return branch(e, BPF_JEQ, spans[1].first, e->places[spans[1].verdict],
+			      e->places[spans[0].verdict]);
+	high = put_tree(e, spans + half, n - half);
+	low = put_tree(e, spans, half);
+	return branch(e, BPF_JGE, spans[half].first, high, low);
+}
+
+static void put_answers(struct emitter *e)
+{
+	e->places[VERDICT_ENOSYS] = refuse(e, ENOSYS);
+	e->places[VERDICT_EPERM] = e->eperm = refuse(e, EPERM);
+	e->places[VERDICT_ALLOW] = e->allow = answer(e, SECCOMP_RET_ALLOW);
+	e->make = e->o->guard ? answer(e, SECCOMP_RET_USER_NOTIF) : e->allow;
+	e->places[VERDICT_MAKE] = e->make;
+}
+
+static void put_program(struct emitter *e, uint32_t arch)
+{
+	struct span spans[N_NUMBERS];
+	size_t n = find_spans(e->o, arch == AUDIT_ARCH_X86_64, spans), next, foreign;
+
+	put_answers(e);
+	for (size_t i = 0; i < n; i++) {
+		enum verdict v = spans[i].verdict;
+
+		if (!e->places[v])
+			e->places[v] = tests[v].emit(e, tests[v].arg);
+	}
+	put_answers(e);		/* again, where the tree reaches them */
+	foreign = answer(e, SECCOMP_RET_KILL_PROCESS);
+	next = put_tree(e, spans, n);
+	next = load(e, offsetof(struct seccomp_data, nr), next);
+	next = branch(e, BPF_JEQ, arch, next, foreign);
+	load(e, offsetof(struct seccomp_data, arch), next);
+}
+
+int seccomp_compile(const struct seccomp_options *o, struct arena *a, struct sock_filter **ret,
+		    size_t *ret_n, struct cordon_err *err)
+{
+	uint32_t arch = o->arch ? o->arch : ARCH_NATIVE;
+	struct sock_filter *filter;
+	struct emitter e;
+
+	if (arch != AUDIT_ARCH_X86_64 && arch != AUDIT_ARCH_AARCH64)
+		return err_set(err, CORDON_E_HOST, "there is no table of system calls for this "
+			       "processor (0x%x); x86_64 and aarch64 have one", arch);
+	e.o = o;
+	e.n = 0;
+	memset(e.places, 0, sizeof(e.places));
+	put_program(&e, arch);
+	filter = arena_new(a, e.n, sizeof(*filter));
+	if (!filter)
+		return err_nomem(err);
+	memcpy(filter, e.code + MAX_FILTER_CODE - e.n, e.n * sizeof(*filter));
+	*ret = filter;
+	*ret_n = e.n;
+	return 0;
+}

@@ -1,0 +1,316 @@
+/* Opening with O_CREAT, as the actor does it for the caller.
+ *
+ * A name is made with O_EXCL, under the lock; only if it exists, what exists is
+ * opened.  Symbolic links are followed one at a time, so that each place on the
+ * way is judged.  Nothing here may wait for the tree: a FIFO, which is opened
+ * when its other end comes, gets a process of its own.
+ */
+#include "super/guard_priv.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* The C library's is 0 where files are large anyway; openat2 wants the kernel's. */
+#if defined(__aarch64__) || defined(__arm__)
+#define LARGE_FILE	0400000
+#else
+#define LARGE_FILE	0100000
+#endif
+
+#define OPEN_FLAGS                                                                                 \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |      \
+	 O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |        \
+	 O_CLOEXEC | O_PATH | O_TMPFILE)
+/* Of an object that exists. */
+#define REOPEN_FLAGS	(OPEN_FLAGS & ~(O_CREAT | O_EXCL | O_NOFOLLOW))
+#define FIFO_LOOK_US	100000		/* how often to see whether anyone still waits */
+
+/* What to do next; a number of 0 or more is a descriptor. */
+enum next {
+	NEXT_FOLLOW = -5000,	/* a symbolic link stands there */
+	NEXT_FIFO = -5001,
+	NEXT_TTY = -5002,
+	NEXT_AGAIN = -5003	/* it changed meanwhile */
+};
+
+/* Install the descriptor in the caller and answer with its number. */
+static void give(const struct guard_actor *a, int fd)
+{
+	struct seccomp_notif_addfd add = {
+		.id = a->req.id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (unsigned)fd,
+		.newfd_flags = a->req.flags & O_CLOEXEC,
+	};
+	int rc;
+
+	do
+		rc = guard_rc(ioctl(a->w->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
+	while (rc == -EINTR);
+	if (rc < 0)
+		guard_answer(a->w->listener, a->req.id, rc);
+}
+
+/* Opened without waiting; make it as the caller wanted. */
+static int without_nonblock(const struct guard_actor *a, int fd)
+{
+	int flags;
+
+	if (fd < 0 || a->req.flags & O_NONBLOCK)
+		return fd;
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return fd;
+}
+
+/* --- what exists ------------------------------------------------------------ */
+
+/* Open anew what `fd` (O_PATH) stands for. */
+static int reopen(const struct guard_worker *w, int fd, unsigned flags)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return guard_rc(openat(w->self, name,
+			       (int)((flags & REOPEN_FLAGS) | O_CLOEXEC | O_NOCTTY)));
+}
+
+static void interrupt(int signal)
+{
+	(void)signal;
+}
+
+/* Wait in open() for the other end, for as long as the caller does. */
+static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
+{
+	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } };
+	struct sigaction act = { .sa_handler = interrupt };
+	int rc = -EINTR;
+
+	/* The parent's folder in /proc is closed to us. */
+	a->w->self = openat(a->w->proc, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (rc == -EINTR && guard_is_valid(a->w->listener, a->req.id))
+		rc = reopen(a->w, fd, a->req.flags);
+	if (rc >= 0)
+		give(a, rc);
+	else
+		guard_answer(a->w->listener, a->req.id, rc);
+	_exit(0);
+}
+
+static int open_fifo(struct guard_actor *a, int fd)
+{
+	pid_t parent = getpid(), pid;
+
+	if (a->req.flags & O_NONBLOCK || (a->req.flags & O_ACCMODE) == O_RDWR)
+		return reopen(a->w, fd, a->req.flags);
+	if ((a->req.flags & O_ACCMODE) == O_WRONLY) {
+		int rc = reopen(a->w, fd, a->req.flags | O_NONBLOCK);
+
+		if (rc != -ENXIO)
+			return without_nonblock(a, rc);
+	}
+	while (a->n_fifos && waitpid(-1, NULL, WNOHANG) > 0)
+		a->n_fifos--;
+	if (a->n_fifos == MAX_GUARD_FIFOS)
+		return -EAGAIN;
+	pid = fork();
+	if (pid == 0) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+			_exit(1);
+		wait_for_fifo(a, fd);
+	}
+	if (pid < 0)
+		return guard_rc(pid);
+	a->n_fifos++;
+	return GUARD_ANSWERED;
+}
+
+/* /dev/tty is the terminal of whoever opens it: find the caller's by number. */
+static int open_tty(struct guard_actor *a)
+{
+	int tty = guard_ask(a, GUARD_ASK_TTY, -1, NULL);
+	cleanup_fd int fd = -1;
+	char path[64];
+	struct stat st;
+
+	if (tty < 0)
+		return tty;
+	/* The number is packed: minor 7-0, major, minor 19-8; pts have 136 on. */
+	snprintf(path, sizeof(path), "/dev/pts/%d", ((tty >> 12) & 0xfff00) | (tty & 0xff));
+	fd = openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) ||
+	    st.st_rdev !=
+		    makedev((unsigned)tty >> 8 & 0xfff, ((tty >> 12) & 0xfff00) | (tty & 0xff)))
+		return -ENXIO;
+	return without_nonblock(a, reopen(a->w, fd, a->req.flags | O_NONBLOCK));
+}
+
+static bool is_dev_tty(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
+}
+
+/* Open what a descriptor (O_PATH) stands for, without ever waiting. */
+static int open_found(struct guard_actor *a, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return guard_rc(-1);
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (S_ISFIFO(st.st_mode))
+		return open_fifo(a, fd);
+	if (is_dev_tty(&st))
+		return open_tty(a);
+	return without_nonblock(a, reopen(a->w, fd, a->req.flags | O_NONBLOCK));
+}
+
+/* --- under the lock --------------------------------------------------------- */
+
+/* Open what exists at a place.  O_CREAT stays, for what the kernel checks of
+ * files in directories for all (fs.protected_regular); the lock is held, so it
+ * can not make anything that was not judged. */
+static int open_existing(struct guard_actor *a, const struct guard_place *p, bool held)
+{
+	struct open_how how = {
+		.flags = (a->req.flags & OPEN_FLAGS & ~(O_CREAT | O_EXCL)) | O_NONBLOCK |
+			 O_NOCTTY | O_CLOEXEC | LARGE_FILE | (held ? 0 : O_CREAT),
+		.mode = held ? 0 : a->req.mode & 0777,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+	struct stat st;
+	int fd;
+
+	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return guard_rc(-1);
+	if (S_ISLNK(st.st_mode))
+		return a->req.flags & O_NOFOLLOW ? -ELOOP : NEXT_FOLLOW;
+	if (S_ISFIFO(st.st_mode) || is_dev_tty(&st))
+		return S_ISFIFO(st.st_mode) ? NEXT_FIFO : NEXT_TTY;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	fd = guard_rc(syscall(SYS_openat2, p->dir, p->last, &how, sizeof(how)));
+	if (fd == -ELOOP)
+		return NEXT_AGAIN;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		fd_close(&fd);
+		return NEXT_AGAIN;
+	}
+	return without_nonblock(a, fd);
+}
+
+/* Make the name, or say -EEXIST. */
+static int open_new(const struct guard_actor *a, const struct guard_place *p)
+{
+	struct stat st;
+
+	if (a->req.mode & (S_ISUID | S_ISGID))
+		return fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -EPERM : -EEXIST;
+	return guard_rc(openat(p->dir, p->last,
+			       (int)(a->req.flags & OPEN_FLAGS) | O_CREAT | O_EXCL | O_CLOEXEC,
+			       a->req.mode & 0777));
+}
+
+static int open_at(struct guard_actor *a, struct guard_place *p)
+{
+	enum guard_verdict verdict = GUARD_HELD;
+	int rc = guard_judge(a, p, &verdict);
+	struct stat st;
+
+	if (rc < 0)
+		return rc;
+	if (verdict != GUARD_HELD)
+		rc = open_new(a, p);
+	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		rc = -EEXIST;
+	else
+		rc = guard_rc(-1) == -ENOENT ? guard_refuse(a, p->path) : guard_rc(-1);
+	if (rc != -EEXIST || a->req.flags & O_EXCL)
+		return rc;
+	rc = open_existing(a, p, verdict == GUARD_HELD);
+	return rc == -ENOENT ? NEXT_AGAIN : rc;
+}
+
+/* --- the whole call --------------------------------------------------------- */
+
+/* "/", "." and "..": directories, which can not be opened so. */
+static bool is_dots(const struct guard_place *p)
+{
+	struct str last = { p->last, p->n_last };
+
+	return str_is(last, ".") || str_is(last, "..");
+}
+
+/* Take one step; NEXT_AGAIN with the way that is left in `path` and `base`. */
+static int step(struct guard_actor *a, int *base, char path[PATH_MAX])
+{
+	cleanup_place struct guard_place p = GUARD_PLACE;
+	cleanup_fd int fd = -1;
+	int rc = guard_resolve(a, *base, path, &p);
+
+	if (rc < 0)
+		return rc;
+	if (is_dots(&p))
+		return a->req.flags & O_EXCL ? -EEXIST : -EISDIR;
+	if (p.last[p.n_last] == '/')
+		return -EISDIR;
+	guard_lock(a, false);
+	rc = open_at(a, &p);
+	guard_unlock(a);
+	if (rc == NEXT_TTY)
+		return open_tty(a);
+	if (rc == NEXT_FIFO) {
+		fd = openat(p.dir, p.last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		return fd < 0 ? NEXT_AGAIN : open_found(a, fd);
+	}
+	if (rc != NEXT_FOLLOW)
+		return rc;
+	rc = guard_follow(a, &p, path, &fd);
+	if (rc < 0)
+		return rc == -ENOENT ? NEXT_AGAIN : rc;
+	if (fd >= 0)
+		return open_found(a, fd);
+	/* The rest begins in the directory of the link. */
+	if (p.dir != *base) {
+		fd_close(&a->fds[GUARD_SLOT_OLD]);
+		*base = a->fds[GUARD_SLOT_OLD] = fd_take(&p.owned);
+	}
+	return NEXT_AGAIN;
+}
+
+int guard_open_file(struct guard_actor *a)
+{
+	unsigned flags = a->req.flags;
+	int base = a->fds[GUARD_SLOT_NEW], rc = NEXT_AGAIN;
+	char path[PATH_MAX];
+
+	/* Neither of these makes a name, and none is in use. */
+	if (flags & (O_PATH | O_DIRECTORY | (O_TMPFILE & ~O_DIRECTORY)))
+		return -EINVAL;
+	memcpy(path, a->req.texts + a->req.n_old, a->req.n_new);
+	for (int tries = 0; rc == NEXT_AGAIN && tries < 64; tries++)
+		rc = step(a, &base, path);
+	if (rc >= 0) {
+		give(a, rc);
+		close(rc);
+		return GUARD_ANSWERED;
+	}
+	return rc <= NEXT_FOLLOW ? -ELOOP : rc;
+}

@@ -1,0 +1,212 @@
+/* What the parts of the guard share.
+ *
+ * A worker is a pair.  The reader receives calls and reads the caller's memory
+ * and descriptors; the actor does the act and answers.  They are two processes
+ * because Landlock lets a process read another only from the same domain or
+ * one around it, so that the one which acts inside the tree's rules can not be
+ * the one which reads.  They talk over one socket: see struct guard_request.
+ */
+#ifndef SUPER_GUARD_PRIV_H
+#define SUPER_GUARD_PRIV_H
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "super/guard.h"
+
+/* The result of a system call as one number: -errno or what it returned. */
+static inline int guard_rc(long rc)
+{
+	int sys = errno;
+
+	return rc < 0 ? -sys : (int)rc;
+}
+
+/* --- names: guard_match.c, without system calls but for settling ------------ */
+
+struct guard_name {
+	bool anywhere;		/* below any directory */
+	const char *text;	/* as it was given; absolute unless anywhere */
+	struct str *parts;	/* folded */
+	struct str *raw;	/* the same in `text` */
+	size_t n_parts;
+};
+
+struct guard_names {
+	struct arena arena;
+	struct guard_name *items;
+	size_t n, cap;
+};
+
+enum guard_verdict {
+	GUARD_FREE,
+	GUARD_PREFIX,		/* a guarded name's path leads through here */
+	GUARD_HELD,		/* is guarded, or below what is */
+};
+
+/* What follows a place up to a guarded name, once for each. */
+struct guard_rests {
+	struct guard_rest {
+		const struct str *parts;
+		size_t n;
+	} items[MAX_GUARD_RESTS];
+	size_t n;
+};
+
+int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
+		     struct cordon_err *err) MUST_USE;
+void guard_names_release(struct guard_names *g);
+/* Add the places to which symbolic links of this process's root lead the
+ * absolute names. */
+int guard_names_settle(struct guard_names *g, struct cordon_err *err) MUST_USE;
+/* Judge an absolute path.  GUARD_PREFIX: *ret_rests has what follows. */
+enum guard_verdict guard_match(const struct guard_names *g, struct str path,
+			       struct guard_rests *ret_rests);
+/* Add one; false when there is no room, and the place counts as held. */
+bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_t from);
+/* Fold a name so that spellings which some file system takes for the same are
+ * equal: case, and characters that are ignored.  Returns the bytes written to
+ * `out`, which has room for those of `name`. */
+size_t guard_fold(struct str name, char *out);
+/* The value of a line of /proc/PID/status; empty when there is none. */
+struct str guard_status(struct str status, const char *key);
+
+/* --- what crosses the socket ------------------------------------------------ */
+
+enum guard_op {
+	GUARD_OPEN,
+	GUARD_MKDIR,
+	GUARD_MKNOD,
+	GUARD_SYMLINK,
+	GUARD_LINK,
+	GUARD_RENAME,
+	GUARD_BIND,
+	N_GUARD_OPS
+};
+
+/* Descriptors that may come with a request, in this order. */
+enum guard_slot {
+	GUARD_SLOT_ROOT,	/* with the first request only */
+	GUARD_SLOT_OLD,		/* where relative paths begin */
+	GUARD_SLOT_NEW,
+	GUARD_SLOT_SOCKET,
+	N_GUARD_SLOTS
+};
+
+/* One call, as the reader took it down.  Ops with one path have it as `new`;
+ * symlink's text and bind's address are `old`. */
+struct guard_request {
+	uint64_t id;
+	enum guard_op op;
+	unsigned flags, mode, dev, umask;
+	int tgid, tid;		/* of the caller, in its own pid namespace */
+	bool slots[N_GUARD_SLOTS];
+	size_t n_old, n_new;	/* bytes in texts, with the NULs of paths */
+	char texts[2 * PATH_MAX];
+};
+#define GUARD_REQUEST_HEAD	offsetof(struct guard_request, texts)
+
+/* From the actor to the reader: what else it needs, or GUARD_DONE. */
+enum guard_ask { GUARD_DONE, GUARD_ASK_CWD, GUARD_ASK_FD, GUARD_ASK_TTY };
+struct guard_question {
+	enum guard_ask ask;
+	int fd;
+};
+/* And back: a descriptor, a device number (GUARD_ASK_TTY), or -errno. */
+struct guard_reply {
+	int rc;
+};
+
+int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds) MUST_USE;
+/* Returns the bytes received; 0 when the other end is gone; -errno. */
+int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds) MUST_USE;
+
+/* --- processes -------------------------------------------------------------- */
+
+/* Shared by all processes of the guard. */
+struct guard_shared {
+	/* Creations shared, what moves or aliases names exclusively: so nobody
+	 * else can change the path of a directory between judging and acting. */
+	pthread_rwlock_t lock;
+	atomic_ullong lost;		/* refusals nobody read */
+	bool root_known;		/* under the lock, as what follows */
+	uint64_t root_mount, root_inode;
+};
+
+struct guard_worker {
+	int listener;
+	int sock;			/* to the other one of the pair */
+	int denials;			/* actor */
+	int proc;			/* /proc of the host */
+	int self;			/* actor: its own folder there */
+	struct guard_shared *shared;
+	struct guard_names *names;
+};
+
+/* Serve until the tree is gone; return then, or when something is wrong. */
+void guard_reader_loop(const struct guard_worker *w);
+void guard_actor_loop(struct guard_worker *w);
+/* End a request with a value or -errno. */
+void guard_answer(int listener, uint64_t id, int rc);
+bool guard_is_valid(int listener, uint64_t id);
+/* Permitted and effective capabilities (bits) become these. */
+int guard_set_caps(uint64_t caps, struct cordon_err *err) MUST_USE;
+
+/* --- the actor: guard_serve.c, guard_open.c, guard_path.c ------------------- */
+
+struct guard_actor {
+	struct guard_worker *w;
+	struct guard_request req;
+	int fds[N_GUARD_SLOTS];		/* -1: did not come */
+	unsigned links;			/* symbolic links followed so far */
+	unsigned n_fifos;		/* processes that wait for the other end */
+};
+
+/* Where a name is, or would be. */
+struct guard_place {
+	int dir;			/* borrowed if it is the base, else `owned` */
+	int owned;			/* -1, or dir */
+	char last[NAME_MAX + 2];	/* with a slash if the path ended in one */
+	size_t n_last;			/* without it */
+	bool magic;			/* the way led through a link of procfs */
+	char path[PATH_MAX + NAME_MAX + 2];	/* absolute inside, once judged */
+	struct guard_rests rests;
+};
+#define GUARD_PLACE	{ .dir = -1, .owned = -1 }
+
+void guard_place_clear(struct guard_place *p);
+#define cleanup_place __attribute__((cleanup(guard_place_clear)))
+
+/* The directory and the last component of a path; 0 or -errno. */
+int guard_resolve(struct guard_actor *a, int base, const char *path, struct guard_place *ret);
+/* A descriptor (O_PATH) of what the path names; 0 or -errno. */
+int guard_find(struct guard_actor *a, int base, const char *path, bool follow, int *ret_fd);
+/* One step over the symbolic link at a place: *ret_fd is where a link of
+ * procfs leads, or -1 and `target` has the text. */
+int guard_follow(struct guard_actor *a, const struct guard_place *p, char target[PATH_MAX],
+		 int *ret_fd);
+/* The path of a descriptor, absolute inside; -errno. */
+int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);
+/* Fill in the path of a place and judge it; -errno when that can not be told. */
+int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret);
+/* May the object at `from` come to stand at `to` (judged)?  1: no; or -errno. */
+int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
+			enum guard_verdict verdict);
+/* Ask the reader. */
+int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);
+
+/* Report a refusal; returns -EACCES. */
+int guard_refuse(struct guard_actor *a, const char *path);
+void guard_lock(struct guard_actor *a, bool alone);
+void guard_unlock(struct guard_actor *a);
+/* The number for the caller, or -errno; or GUARD_ANSWERED. */
+int guard_open_file(struct guard_actor *a);
+#define GUARD_ANSWERED	(-4096)
+
+#endif

@@ -1,0 +1,514 @@
+/* The reader: receives calls and takes down what the caller asked for.
+ *
+ * It has CAP_SYS_PTRACE over the tree's user namespace and nothing else; it
+ * opens no path of the caller, only what /proc has of it, with O_PATH.  Memory
+ * is read once.  That the call was still waiting after each look is what makes
+ * the number of the thread mean that thread.
+ */
+#include "super/guard_priv.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "plan/guard_filter.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD	O_EXCL	/* Linux 6.9 */
+#endif
+
+/* --- the socket of a pair --------------------------------------------------- */
+
+/* Room for the descriptors of one message. */
+union control {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int) * N_GUARD_SLOTS)];
+};
+
+int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = n };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union control control = { 0 };
+
+	if (n_fds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * n_fds),
+						 .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
+	}
+	return guard_rc(sendmsg(sock, &msg, MSG_NOSIGNAL));
+}
+
+int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = n };
+	union control control = { 0 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	const struct cmsghdr *c;
+	int rc;
+
+	do
+		rc = guard_rc(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC));
+	while (rc == -EINTR);
+	*n_fds = 0;
+	if (rc < 0)
+		return rc;
+	for (c = CMSG_FIRSTHDR(&msg); c && c->cmsg_type == SCM_RIGHTS; c = NULL) {
+		*n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), *n_fds * sizeof(int));
+	}
+	return rc;
+}
+
+/* --- the listener ----------------------------------------------------------- */
+
+bool guard_is_valid(int listener, uint64_t id)
+{
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+void guard_answer(int listener, uint64_t id, int rc)
+{
+	struct seccomp_notif_resp resp = { .id = id, .error = MIN(rc, 0), .val = MAX(rc, 0) };
+
+	/* It fails when the caller is gone, and then nobody waits. */
+	while (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
+		;
+}
+
+/* --- one caller ------------------------------------------------------------- */
+
+struct reader {
+	const struct guard_worker *w;
+	char own[4096];			/* our uid, gid and groups, as status has them */
+	bool told_root;			/* the actor has it */
+	uint64_t root_mount, root_inode;
+	/* What is being served. */
+	struct guard_request req;
+	int fds[N_GUARD_SLOTS];
+	int proc;			/* folder of the calling thread */
+	pid_t tid;			/* its number here */
+	pid_t tgid;
+};
+
+/* Which argument of a call is what; -1: it has none. */
+static const struct shape {
+	int nr;
+	enum guard_op op;
+	int8_t old_dir, old_path, new_dir, new_path, flags, mode, dev;
+} shapes[] = {
+	/*                                      od  op  nd  np  fl  mo  dev */
+#ifdef SYS_open
+	{ SYS_open,      GUARD_OPEN,            -1, -1, -1,  0,  1,  2, -1 },
+	{ SYS_creat,     GUARD_OPEN,            -1, -1, -1,  0, -1,  1, -1 },
+	{ SYS_mkdir,     GUARD_MKDIR,           -1, -1, -1,  0, -1,  1, -1 },
+	{ SYS_mknod,     GUARD_MKNOD,           -1, -1, -1,  0, -1,  1,  2 },
+	{ SYS_symlink,   GUARD_SYMLINK,         -1,  0, -1,  1, -1, -1, -1 },
+	{ SYS_link,      GUARD_LINK,            -1,  0, -1,  1, -1, -1, -1 },
+	{ SYS_rename,    GUARD_RENAME,          -1,  0, -1,  1, -1, -1, -1 },
+#endif
+#ifdef SYS_renameat
+	{ SYS_renameat,  GUARD_RENAME,           0,  1,  2,  3, -1, -1, -1 },
+#endif
+	{ SYS_openat,    GUARD_OPEN,            -1, -1,  0,  1,  2,  3, -1 },
+	{ SYS_mkdirat,   GUARD_MKDIR,           -1, -1,  0,  1, -1,  2, -1 },
+	{ SYS_mknodat,   GUARD_MKNOD,           -1, -1,  0,  1, -1,  2,  3 },
+	{ SYS_symlinkat, GUARD_SYMLINK,         -1,  0,  1,  2, -1, -1, -1 },
+	{ SYS_linkat,    GUARD_LINK,             0,  1,  2,  3,  4, -1, -1 },
+	{ SYS_renameat2, GUARD_RENAME,           0,  1,  2,  3,  4, -1, -1 },
+	{ SYS_bind,      GUARD_BIND,            -1, -1, -1, -1, -1, -1, -1 },
+};
+
+/* Copy memory of the caller: up to the first page that is not there. */
+static int read_memory(const struct reader *r, uint64_t from, void *to, size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t first = MIN(n, page - from % page);
+	struct iovec local = { .iov_base = to, .iov_len = n };
+	struct iovec remote[2] = {
+		{ .iov_base = (void *)(uintptr_t)from, .iov_len = first },
+		{ .iov_base = (void *)(uintptr_t)(from + first), .iov_len = n - first },
+	};
+
+	return guard_rc(process_vm_readv(r->tid, &local, 1, remote, n > first ? 2 : 1, 0));
+}
+
+/* A path into texts at `at`: bytes with the NUL, or -errno. */
+static int read_path(struct reader *r, uint64_t from, size_t at)
+{
+	int n = read_memory(r, from, r->req.texts + at, PATH_MAX);
+	const char *end;
+
+	if (n < 0)
+		return n;
+	end = memchr(r->req.texts + at, '\0', (size_t)n);
+	if (!end)
+		return n == PATH_MAX ? -ENAMETOOLONG : -EFAULT;
+	return (int)(end - (r->req.texts + at)) + 1;
+}
+
+/* The directory from which a path begins, into a slot. */
+static int take_base(struct reader *r, int fd, const char *path, enum guard_slot slot)
+{
+	char name[32];
+	int rc;
+
+	if (path[0] == '/')
+		return 0;
+	if (fd == AT_FDCWD)
+		snprintf(name, sizeof(name), "cwd");
+	else
+		snprintf(name, sizeof(name), "fd/%d", fd);
+	rc = guard_rc(openat(r->proc, name, O_PATH | O_CLOEXEC));
+	if (rc < 0)
+		return fd == AT_FDCWD ? rc : -EBADF;
+	r->fds[slot] = rc;
+	return 0;
+}
+
+static int read_status(int proc, const char *name, char *text, size_t n)
+{
+	cleanup_fd int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	size_t got = 0;
+	ssize_t more;
+
+	if (fd < 0)
+		return guard_rc(fd);
+	while (got < n - 1 && (more = read(fd, text + got, n - 1 - got)) > 0)
+		got += (size_t)more;
+	text[got] = '\0';
+	return (int)got;
+}
+
+/* Whose rights: the lines that must be equal for caller and actor. */
+static int rights_of(struct str status, char *out, size_t n)
+{
+	struct str uid = guard_status(status, "Uid"), gid = guard_status(status, "Gid");
+	struct str groups = guard_status(status, "Groups");
+	int used = snprintf(out, n, "%.*s|%.*s|%.*s", (int)uid.n, uid.s, (int)gid.n, gid.s,
+			    (int)groups.n, groups.s);
+
+	return uid.n && gid.n && used > 0 && (size_t)used < n ? 0 : -EPERM;
+}
+
+static int last_number(struct str line)
+{
+	size_t n = line.n;
+	uint64_t v;
+
+	while (n && line.s[n - 1] != '\t')
+		n--;
+	return str_parse_u64(str_from_pos(line, n), &v) && v <= INT_MAX ? (int)v : -1;
+}
+
+static unsigned octal(struct str s)
+{
+	unsigned v = 0;
+
+	for (size_t i = 0; i < s.n && s.s[i] >= '0' && s.s[i] <= '7'; i++)
+		v = v * 8 + (unsigned)(s.s[i] - '0');
+	return v & 0777;
+}
+
+/* Umask, numbers and rights of the caller. */
+static int take_status(struct reader *r)
+{
+	char text[4096], rights[4096];
+	int n = read_status(r->proc, "status", text, sizeof(text));
+	struct str status = { text, n < 0 ? 0 : (size_t)n };
+
+	if (n < 0)
+		return n;
+	if (rights_of(status, rights, sizeof(rights)) < 0 || strcmp(rights, r->own) != 0)
+		return -EPERM;
+	r->req.umask = octal(guard_status(status, "Umask"));
+	r->req.tgid = last_number(guard_status(status, "NStgid"));
+	r->req.tid = last_number(guard_status(status, "NSpid"));
+	r->tgid = last_number(guard_status(status, "Tgid"));
+	return r->tgid > 0 ? 0 : -EPERM;
+}
+
+/* All callers have the root of the first; the actor gets it once. */
+static int take_root(struct reader *r)
+{
+	struct guard_shared *s = r->w->shared;
+	cleanup_fd int root = openat(r->proc, "root", O_PATH | O_CLOEXEC);
+	struct statx st;
+
+	if (root < 0 || statx(root, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
+		return guard_rc(-1);
+	if (!r->told_root) {
+		pthread_rwlock_wrlock(&s->lock);
+		if (!s->root_known) {
+			s->root_known = true;
+			s->root_mount = st.stx_mnt_id;
+			s->root_inode = st.stx_ino;
+		}
+		pthread_rwlock_unlock(&s->lock);
+		r->root_mount = s->root_mount;
+		r->root_inode = s->root_inode;
+	}
+	if (r->root_mount != st.stx_mnt_id || r->root_inode != st.stx_ino)
+		return -EPERM;
+	if (!r->told_root)
+		r->fds[GUARD_SLOT_ROOT] = fd_take(&root);
+	return 0;
+}
+
+/* --- bind ------------------------------------------------------------------- */
+
+/* The caller's socket.  A thread may have descriptors of its own, which only
+ * newer kernels give: so compare with what /proc says is there. */
+static int take_socket(struct reader *r, int fd)
+{
+	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, r->tid, PIDFD_THREAD);
+	char name[32], there[64], here[64];
+	struct stat st;
+	ssize_t n;
+	int rc;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	n = readlinkat(r->proc, name, there, sizeof(there) - 1);
+	if (n < 0)
+		return -EBADF;
+	there[n] = '\0';
+	if (!str_starts(str_from(there), "socket:"))
+		return -ENOTSOCK;
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, r->tgid, 0);
+	rc = guard_rc(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+	if (rc < 0)
+		return rc;
+	r->fds[GUARD_SLOT_SOCKET] = rc;
+	if (fstat(rc, &st) < 0)
+		return -EBADF;
+	snprintf(here, sizeof(here), "socket:[%lu]", (unsigned long)st.st_ino);
+	return strcmp(here, there) == 0 ? 0 : -EBADF;
+}
+
+/* The address is `old`; the path in it, if there is one, `new`. */
+static int take_bind(struct reader *r, const uint64_t *args)
+{
+	union {
+		struct sockaddr_un un;
+		char bytes[sizeof(struct sockaddr_storage)];
+	} addr = { 0 };
+	size_t path_at = offsetof(struct sockaddr_un, sun_path), n;
+	int len = (int)args[2], rc = take_socket(r, (int)args[0]);
+
+	if (rc < 0)
+		return rc;
+	if (len < 0 || (size_t)len > sizeof(addr))
+		return -EINVAL;
+	if (len && read_memory(r, args[1], &addr, (size_t)len) != len)
+		return -EFAULT;
+	memcpy(r->req.texts, &addr, (size_t)len);
+	r->req.n_old = (size_t)len;
+	if ((size_t)len <= path_at || addr.un.sun_family != AF_UNIX || !addr.un.sun_path[0])
+		return 0;
+	n = strnlen(addr.un.sun_path, MIN((size_t)len - path_at, sizeof(addr.un.sun_path)));
+	memcpy(r->req.texts + len, addr.un.sun_path, n);
+	r->req.texts[(size_t)len + n] = '\0';
+	r->req.n_new = n + 1;
+	return take_base(r, AT_FDCWD, r->req.texts + len, GUARD_SLOT_NEW);
+}
+
+/* --- one call --------------------------------------------------------------- */
+
+static const struct shape *find_shape(int nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		if (shapes[i].nr == nr)
+			return &shapes[i];
+	return NULL;
+}
+
+static int take_texts(struct reader *r, const struct shape *s, const uint64_t *args)
+{
+	struct guard_request *q = &r->req;
+	int rc;
+
+	if (s->old_path >= 0) {
+		rc = read_path(r, args[s->old_path], 0);
+		if (rc < 0)
+			return rc;
+		q->n_old = (size_t)rc;
+	}
+	rc = read_path(r, args[s->new_path], q->n_old);
+	if (rc < 0)
+		return rc;
+	q->n_new = (size_t)rc;
+	/* An empty path names nothing, but the old one of linkat may be a
+	 * descriptor. */
+	if (q->n_new == 1 || (q->n_old == 1 && (q->op != GUARD_LINK ||
+						!(q->flags & AT_EMPTY_PATH))))
+		return -ENOENT;
+	return 0;
+}
+
+static int take_bases(struct reader *r, const struct shape *s, const uint64_t *args)
+{
+	const char *old_path = r->req.texts, *new_path = r->req.texts + r->req.n_old;
+	int rc = 0;
+
+	if (s->old_path >= 0 && s->op != GUARD_SYMLINK)
+		rc = take_base(r, s->old_dir < 0 ? AT_FDCWD : (int)args[s->old_dir], old_path,
+			       GUARD_SLOT_OLD);
+	if (rc == 0)
+		rc = take_base(r, s->new_dir < 0 ? AT_FDCWD : (int)args[s->new_dir], new_path,
+			       GUARD_SLOT_NEW);
+	return rc;
+}
+
+/* Everything the actor needs to know; 0 or -errno for the caller. */
+static int take_down(struct reader *r, const struct seccomp_notif *call)
+{
+	const struct shape *s = find_shape(call->data.nr);
+	uint64_t args[6];
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_SIZE(args); i++)
+		args[i] = call->data.args[i];
+	if (!s)
+		return -ENOSYS;
+	r->req.id = call->id;
+	r->req.op = s->op;
+	r->req.flags = s->flags < 0 ? 0 : (unsigned)args[s->flags];
+	r->req.mode = s->mode < 0 ? 0 : (unsigned)args[s->mode];
+	r->req.dev = s->dev < 0 ? 0 : (unsigned)args[s->dev];
+#ifdef SYS_creat
+	if (s->nr == SYS_creat)
+		r->req.flags = O_CREAT | O_WRONLY | O_TRUNC;
+#endif
+	rc = take_status(r);
+	if (rc == 0)
+		rc = take_root(r);
+	if (rc < 0)
+		return rc;
+	if (s->op == GUARD_BIND)
+		return take_bind(r, args);
+	rc = take_texts(r, s, args);
+	return rc < 0 ? rc : take_bases(r, s, args);
+}
+
+/* --- the other half --------------------------------------------------------- */
+
+static int controlling_tty(const struct reader *r)
+{
+	char text[1024], *at;
+	int n = read_status(r->proc, "stat", text, sizeof(text)), tty = 0;
+
+	at = n < 0 ? NULL : strrchr(text, ')');	/* the name may hold anything */
+	if (!at || sscanf(at, ") %*c %*d %*d %*d %d", &tty) != 1 || tty == 0)
+		return -ENXIO;
+	return tty;
+}
+
+/* Answer what the actor asks until it is done; false: it is gone. */
+static bool attend(struct reader *r)
+{
+	struct guard_question q;
+	size_t n_fds;
+	int none[N_GUARD_SLOTS];
+
+	while (guard_recv(r->w->sock, &q, sizeof(q), none, &n_fds) == sizeof(q)) {
+		struct guard_reply reply = { 0 };
+		cleanup_fd int fd = -1;
+		char name[32];
+
+		if (q.ask == GUARD_DONE)
+			return true;
+		if (q.ask == GUARD_ASK_TTY) {
+			reply.rc = controlling_tty(r);
+		} else {
+			snprintf(name, sizeof(name), q.ask == GUARD_ASK_CWD ? "cwd" : "fd/%d",
+				 q.fd);
+			fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
+			reply.rc = fd < 0 ? guard_rc(fd) : 0;
+		}
+		if (guard_send(r->w->sock, &reply, sizeof(reply), &fd, fd >= 0) < 0)
+			return false;
+	}
+	return false;
+}
+
+static bool hand_over(struct reader *r)
+{
+	int fds[N_GUARD_SLOTS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_GUARD_SLOTS; i++) {
+		r->req.slots[i] = r->fds[i] >= 0;
+		if (r->fds[i] >= 0)
+			fds[n++] = r->fds[i];
+	}
+	if (guard_send(r->w->sock, &r->req, GUARD_REQUEST_HEAD + r->req.n_old + r->req.n_new, fds,
+		       n) < 0)
+		return false;
+	r->told_root = true;
+	return attend(r);
+}
+
+static bool serve(struct reader *r, const struct seccomp_notif *call)
+{
+	char name[32];
+	bool good = true;
+	int rc;
+
+	memset(&r->req, 0, GUARD_REQUEST_HEAD);
+	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
+		r->fds[i] = -1;
+	r->tid = (pid_t)call->pid;
+	snprintf(name, sizeof(name), "%d", r->tid);
+	r->proc = openat(r->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	rc = guard_rc(r->proc);
+	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
+		rc = take_down(r, call);
+	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
+		good = hand_over(r);
+	else if (rc < 0)
+		guard_answer(r->w->listener, call->id, rc);
+	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
+		fd_close(&r->fds[i]);
+	fd_close(&r->proc);
+	return good;
+}
+
+void guard_reader_loop(const struct guard_worker *w)
+{
+	static struct reader r;
+	struct seccomp_notif call;
+	char status[4096];
+	int n = read_status(w->proc, "self/status", status, sizeof(status));
+
+	r.w = w;
+	if (n < 0 || rights_of((struct str){ status, (size_t)n }, r.own, sizeof(r.own)) < 0)
+		return;
+	for (;;) {
+		struct pollfd listener = { .fd = w->listener, .events = POLLIN };
+		int rc;
+
+		memset(&call, 0, sizeof(call));
+		rc = guard_rc(ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, &call));
+		if (rc == 0 && !serve(&r, &call))
+			return;
+		/* ENOENT: that caller is gone; or the last one of all. */
+		if (rc < 0 && rc != -EINTR && rc != -ENOENT)
+			return;
+		if (rc == -ENOENT && poll(&listener, 1, 0) > 0 && listener.revents & POLLHUP)
+			return;
+	}
+}

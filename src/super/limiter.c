@@ -1,0 +1,190 @@
+/* The shared part of the limits: one table of mechanisms, the CPU limit, and
+ * saying each limit once.  Runs in the supervisor; see limiter.h. */
+#include "super/limiter.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "super/limiter_priv.h"
+
+#define MEMORY_RATE		(4LL << 30)	/* bytes a second and CPU; 2 to 3.7 were measured */
+#define MEMORY_RATE_CPUS	8		/* more do not touch pages faster */
+#define MIN_WAIT_US		200
+#define SMALL_HEADROOM		(1LL << 30)	/* below it the rate is trusted for 20 ms only */
+#define MAX_WAIT_SMALL_US	20000
+#define MAX_WAIT_US		250000
+#define MIN_CPU_WAIT_US		1000
+
+static const struct limiter_paths host_paths = { "/sys/fs/cgroup", "/proc/self/cgroup" };
+
+static const struct limiter_ops *const mechanisms[] = {
+	[HOST_CGROUP_NONE] = &limiter_sweep,
+	[HOST_CGROUP_V1] = &limiter_cgroup1,
+	[HOST_CGROUP_V2] = &limiter_cgroup2,
+};
+static_assert(ARRAY_SIZE(mechanisms) == N_HOST_CGROUPS, "a kind of cgroup without a mechanism");
+
+static const char *const limit_kind_str[] = {
+	[LIMIT_OK] = "ok",
+	[LIMIT_WALL] = "wall",
+	[LIMIT_CPU] = "cpu",
+	[LIMIT_MEMORY] = "memory",
+	[LIMIT_PROCESSES] = "processes",
+	[LIMIT_FILE_SIZE] = "file_size",
+	[LIMIT_OUTPUT] = "output",
+	[LIMIT_DISK] = "disk",
+};
+static_assert(ARRAY_SIZE(limit_kind_str) == N_LIMIT_KINDS, "a limit without a name");
+
+struct limiter {
+	const struct limiter_ops *ops;
+	void *state;			/* of the mechanism */
+	int64_t cpu_limit_us;		/* INT64_MAX: none */
+	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
+	long n_cpus;
+	bool said_cpu, said_memory;
+};
+
+const char *limit_kind_name(enum limit_kind kind)
+{
+	if ((unsigned)kind >= N_LIMIT_KINDS)
+		BUG("no such limit");
+	return limit_kind_str[kind];
+}
+
+int64_t limiter_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t limiter_memory_wait_us(int64_t headroom, long n_cpus)
+{
+	int64_t rate = MEMORY_RATE * MIN(n_cpus, MEMORY_RATE_CPUS) / 1000000;
+	int64_t most = headroom < SMALL_HEADROOM ? MAX_WAIT_SMALL_US : MAX_WAIT_US;
+
+	return MAX(MIN(headroom / rate, most), MIN_WAIT_US);
+}
+
+enum host_cgroup limiter_detect_in(const struct limiter_paths *paths)
+{
+	static const enum host_cgroup order[] = { HOST_CGROUP_V2, HOST_CGROUP_V1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (mechanisms[order[i]]->probe(paths))
+			return order[i];
+	}
+	return HOST_CGROUP_NONE;
+}
+
+enum host_cgroup limiter_detect(void)
+{
+	return limiter_detect_in(&host_paths);
+}
+
+int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *limits,
+		   enum host_cgroup cgroup, struct limiter **ret, struct cordon_err *err)
+{
+	struct limiter *l;
+
+	if (limits->memory < 0 || limits->cpu_ms < 0 || limits->processes < 0)
+		return err_set(err, CORDON_E_USAGE, "a limit of memory, CPU time or processes is "
+			       "negative; give a number from 0 on");
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_nomem(err);
+	l->ops = mechanisms[cgroup];
+	l->cpu_limit_us = limits->cpu_ms > INT64_MAX / 1000 ? INT64_MAX : limits->cpu_ms * 1000;
+	l->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	l->state = l->ops->open(paths, limits, err);
+	if (!l->state) {
+		free(l);
+		return -1;
+	}
+	*ret = l;
+	return 0;
+}
+
+int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struct limiter **ret,
+		struct cordon_err *err)
+{
+	return limiter_new_in(&host_paths, limits, cgroup, ret, err);
+}
+
+int limiter_cgroup_fd(const struct limiter *l)
+{
+	return l->ops->cgroup_fd ? l->ops->cgroup_fd(l->state) : -1;
+}
+
+int limiter_event_fd(const struct limiter *l)
+{
+	return l->ops->event_fd ? l->ops->event_fd(l->state) : -1;
+}
+
+int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err)
+{
+	return l->ops->join ? l->ops->join(l->state, pid, err) : 0;
+}
+
+int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err)
+{
+	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err) : 0;
+}
+
+int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err)
+{
+	return l->ops->start ? l->ops->start(l->state, proc_fd, init, err) : 0;
+}
+
+/* How long the rest of the CPU limit lasts when every CPU works on it. */
+static int64_t cpu_wait_us(const struct limiter *l, int64_t used_us)
+{
+	int64_t rest = l->cpu_limit_us - MAX(used_us, 0);
+
+	return MAX(rest / l->n_cpus, MIN_CPU_WAIT_US);
+}
+
+enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
+{
+	bool watch_cpu = l->cpu_limit_us != INT64_MAX && !l->said_cpu;
+	int64_t now = limiter_now_us();
+	bool cpu_due = watch_cpu && now >= l->cpu_due_us;
+	struct limiter_sample s = { .cpu_us = -1, .wait_us = -1 };
+	enum limit_kind over = LIMIT_OK;
+
+	l->ops->sample(l->state, cpu_due, &s);
+	if (s.memory_over && !l->said_memory) {
+		l->said_memory = true;
+		over = LIMIT_MEMORY;
+	} else if (watch_cpu && s.cpu_us >= l->cpu_limit_us) {
+		l->said_cpu = true;
+		watch_cpu = false;
+		over = LIMIT_CPU;
+	}
+	*ret_wait_us = l->said_memory ? -1 : s.wait_us;
+	if (watch_cpu) {
+		int64_t wait;
+
+		if (cpu_due)
+			l->cpu_due_us = now + cpu_wait_us(l, s.cpu_us);
+		wait = MAX(l->cpu_due_us - now, 0);
+		*ret_wait_us = *ret_wait_us < 0 ? wait : MIN(*ret_wait_us, wait);
+	}
+	return over;
+}
+
+void limiter_usage(struct limiter *l, struct limiter_usage *ret)
+{
+	*ret = (struct limiter_usage){ .cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1 };
+	l->ops->usage(l->state, ret);
+}
+
+void limiter_free(struct limiter *l)
+{
+	if (!l)
+		return;
+	l->ops->close(l->state);
+	free(l);
+}

@@ -1,0 +1,219 @@
+/* One process as procfs tells it; see proc_read.h.
+ *
+ * The texts are the kernel's, but names in them are the tree's: a program name
+ * may hold brackets and spaces (the kernel escapes newlines), so stat is read
+ * from its last bracket on, and the others by whole lines.
+ */
+#include "super/proc_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define CHUNK_BYTES	8192
+
+/* A file by lines; one longer than the chunk is given cut. */
+struct lines {
+	int fd;
+	bool skip;			/* the rest of a line that was given cut */
+	size_t pos, n;
+	char chunk[CHUNK_BYTES];
+};
+
+static int open_file(int proc_fd, const char *pid, const char *file)
+{
+	char path[64];
+
+	if (snprintf(path, sizeof(path), "%s/%s", pid, file) >= (int)sizeof(path))
+		return -1;
+	return openat(proc_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* The next line without its newline, valid until the next call; NULL at the
+ * end or when the process is gone. */
+static char *next_line(struct lines *l)
+{
+	for (;;) {
+		char *start = l->chunk + l->pos;
+		char *end = memchr(start, '\n', l->n - l->pos);
+		bool skip = l->skip;
+		ssize_t got;
+
+		if (end) {
+			*end = '\0';
+			l->pos = (size_t)(end - l->chunk) + 1;
+			l->skip = false;
+			if (!skip)
+				return start;
+			continue;
+		}
+		if (l->pos == 0 && l->n == CHUNK_BYTES - 1) {
+			l->chunk[l->n] = '\0';
+			l->pos = l->n;
+			l->skip = true;
+			if (!skip)
+				return start;
+		}
+		memmove(l->chunk, l->chunk + l->pos, l->n - l->pos);
+		l->n -= l->pos;
+		l->pos = 0;
+		got = read(l->fd, l->chunk + l->n, CHUNK_BYTES - 1 - l->n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return NULL;
+		l->n += (size_t)got;
+	}
+}
+
+/* Where a line `key` with so many kB goes. */
+struct field {
+	const char *key;		/* with its colon */
+	int64_t *bytes;
+};
+
+/* A number of digits after blanks, 0 where there is none. */
+static int64_t number_in(const char *text)
+{
+	return strtoll(text, NULL, 10);
+}
+
+static bool take_field(const char *line, const struct field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(fields[i].key);
+
+		if (strncmp(line, fields[i].key, len) == 0) {
+			*fields[i].bytes += number_in(line + len) * 1024;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret)
+{
+	cleanup_fd int fd = open_file(proc_fd, pid, "status");
+	struct lines lines = { .fd = fd };
+	struct proc_status s = { 0 };
+	const struct field fields[] = {
+		{ "RssAnon:", &s.anon },
+		{ "RssShmem:", &s.shmem },
+		{ "VmPTE:", &s.page_tables },
+		{ "VmSwap:", &s.swap },
+	};
+	const char *line;
+
+	if (fd < 0)
+		return false;
+	while ((line = next_line(&lines))) {
+		if (strncmp(line, "Threads:", 8) == 0) {
+			s.threads = number_in(line + 8);
+			break;		/* all others stand before it */
+		}
+		if (line[0] == 'V' || line[0] == 'R')
+			take_field(line, fields, sizeof(fields) / sizeof(fields[0]));
+	}
+	if (s.threads == 0)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
+{
+	/* Numbers after the name: 3 is the state, see proc_pid_stat(5). */
+	enum { FAULTS = 10, UTIME = 14, CSTIME = 17 };
+	cleanup_fd int fd = open_file(proc_fd, pid, "stat");
+	char text[1024];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	struct proc_stat s = { 0 };
+	char *at;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	for (int i = 3; at && i <= CSTIME; i++) {
+		at = strchr(at + 1, ' ');
+		if (at && i == FAULTS)
+			s.faults = number_in(at);
+		if (at && i >= UTIME)
+			s.ticks += number_in(at);
+	}
+	if (!at)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool proc_read_share(int proc_fd, const char *pid, struct proc_share *ret)
+{
+	cleanup_fd int fd = open_file(proc_fd, pid, "smaps_rollup");
+	struct lines lines = { .fd = fd };
+	struct proc_share s = { .refused = fd < 0 && (errno == EACCES || errno == EPERM) };
+	const struct field fields[] = {
+		{ "Pss_Anon:", &s.anon },
+		{ "Pss_Shmem:", &s.shmem },
+		{ "SwapPss:", &s.anon },
+	};
+	const char *line;
+	bool any = s.refused;
+
+	if (fd < 0 && !s.refused)
+		return false;
+	while (fd >= 0 && (line = next_line(&lines)))
+		any |= take_field(line, fields, sizeof(fields) / sizeof(fields[0]));
+	if (any)
+		*ret = s;
+	return any;
+}
+
+/* The device of a mapping; false for a line that is no mapping's first. */
+static bool parse_mapping(const char *line, dev_t *ret)
+{
+	unsigned long long from, to, offset;
+	unsigned dev_major, dev_minor;
+	char rights[5];
+
+	if ((line[0] < '0' || line[0] > '9') && (line[0] < 'a' || line[0] > 'f'))
+		return false;
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x", &from, &to, rights, &offset, &dev_major,
+		   &dev_minor) != 6)
+		return false;
+	*ret = makedev(dev_major, dev_minor);
+	return true;
+}
+
+bool proc_read_mapped(int proc_fd, const char *pid, const dev_t *devices, size_t n_devices,
+		      int64_t *ret)
+{
+	cleanup_fd int fd = open_file(proc_fd, pid, "smaps");
+	struct lines lines = { .fd = fd };
+	int64_t all = 0, anon = 0;
+	const struct field ours[] = { { "Pss:", &all }, { "Anonymous:", &anon } };
+	const char *line;
+	bool listed = false;
+	dev_t dev;
+
+	if (fd < 0)
+		return false;
+	while ((line = next_line(&lines))) {
+		if (parse_mapping(line, &dev)) {
+			listed = false;
+			for (size_t i = 0; i < n_devices; i++)
+				listed |= devices[i] == dev;
+		} else if (listed) {
+			take_field(line, ours, sizeof(ours) / sizeof(ours[0]));
+		}
+	}
+	/* A private mapping's own copies are anonymous memory, not the file's. */
+	*ret = all > anon ? all - anon : 0;
+	return true;
+}

@@ -1,0 +1,41 @@
+/* What a procfs says about one process, read without allocating.
+ *
+ * `proc_fd` is the root of a procfs, `pid` the name of a process in it.  Each
+ * answers false for a process that is gone: that is no error.
+ */
+#ifndef SUPER_PROC_READ_H
+#define SUPER_PROC_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Bytes, but for the threads; from status. */
+struct proc_status {
+	int64_t anon, shmem;		/* resident */
+	int64_t page_tables, swap;
+	int64_t threads;
+};
+bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret);
+
+/* From stat. */
+struct proc_stat {
+	int64_t ticks;			/* CPU time, with that of children waited for */
+	int64_t faults;			/* minor page faults */
+};
+bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret);
+
+/* Bytes of memory that others may share, in proportion; from smaps_rollup. */
+struct proc_share {
+	int64_t anon;			/* with what is swapped out */
+	int64_t shmem;
+	bool refused;			/* not ours to see: nothing is known */
+};
+bool proc_read_share(int proc_fd, const char *pid, struct proc_share *ret);
+
+/* The part of share.shmem that are files of these devices; from smaps. */
+bool proc_read_mapped(int proc_fd, const char *pid, const dev_t *devices, size_t n_devices,
+		      int64_t *ret);
+
+#endif

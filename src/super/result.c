@@ -1,0 +1,162 @@
+/* What is told about a run; see run.h. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "super/run.h"
+
+void run_result_release(struct run_result *r)
+{
+	buf_release(&r->out[0]);
+	buf_release(&r->out[1]);
+	for (size_t i = 0; i < r->n_denials; i++) {
+		free(r->denials[i].what);
+		free(r->denials[i].hint);
+	}
+	r->n_denials = 0;
+}
+
+static bool is_not_found(const struct run_result *r)
+{
+	return r->exec_errno == ENOENT || r->exec_errno == ENOTDIR;
+}
+
+int run_result_code(const struct run_result *r)
+{
+	if (!r->started)
+		return r->exec_errno ? (is_not_found(r) ? 127 : 126) : 125;
+	if (r->limit == LIMIT_WALL || r->limit == LIMIT_CPU)
+		return 124;
+	if (r->limit == LIMIT_MEMORY)
+		return 137;
+	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+}
+
+static void print_error(const struct run_result *r, const struct plan *plan, struct json_out *j)
+{
+	static const char *const codes[] = { "none", "usage", "policy", "host", "setup", "peer",
+					     "memory", "bug" };
+
+	json_key(j, "error");
+	if (r->started) {
+		json_put_null(j);
+		return;
+	}
+	json_open(j, '{');
+	json_key(j, "code");
+	json_put_text(j, r->exec_errno ? "exec" : codes[r->err.code]);
+	json_key(j, "message");
+	if (r->exec_errno) {
+		cleanup_buf struct buf text = BUF(8192);
+
+		buf_printf(&text, "%s: %s", plan->argv[0],
+			   is_not_found(r) ? "command not found" : strerrordesc_np(r->exec_errno));
+		json_put_text(j, buf_text(&text));
+	} else {
+		json_put_text(j, r->err.msg);
+	}
+	json_key(j, "hint");
+	json_put_text(j, r->exec_errno ? "cordon explain shows what can be seen inside" :
+					 "cordon doctor says what this machine offers");
+	json_close(j, '}');
+}
+
+static void print_words(unsigned bits, struct json_out *j)
+{
+	json_open(j, '[');
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (bits & 1u << i)
+			json_put_text(j, protection_name((enum protection)i));
+	json_close(j, ']');
+}
+
+static void print_denials(const struct run_result *r, struct json_out *j)
+{
+	json_key(j, "denials");
+	json_open(j, '[');
+	for (size_t i = 0; i < r->n_denials; i++) {
+		const struct run_denial *d = &r->denials[i];
+
+		json_open(j, '{');
+		json_key(j, "kind");
+		json_put_text(j, d->kind);
+		json_key(j, strcmp(d->kind, "file") == 0 ? "path" : "what");
+		json_put_text(j, d->what);
+		json_key(j, "reason");
+		json_put_text(j, d->reason);
+		json_key(j, "hint");
+		json_put_text(j, d->hint);
+		json_key(j, "count");
+		json_put_int(j, d->count);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void print_how(const struct run_result *r, struct json_out *j)
+{
+	bool signaled = r->started && WIFSIGNALED(r->status);
+
+	json_key(j, "exit_code");
+	if (signaled)
+		json_put_null(j);
+	else
+		json_put_int(j, r->started ? WEXITSTATUS(r->status) : run_result_code(r));
+	json_key(j, "signal");
+	if (signaled)
+		json_put_int(j, WTERMSIG(r->status));
+	else
+		json_put_null(j);
+	json_key(j, "timed_out");
+	json_put_bool(j, r->limit == LIMIT_WALL || r->limit == LIMIT_CPU);
+	json_key(j, "oom_killed");
+	json_put_bool(j, r->oom_killed);
+	json_key(j, "limit");
+	json_put_text(j, r->limit == LIMIT_OK ? NULL : limit_kind_name(r->limit));
+}
+
+static void print_output(const struct run_result *r, struct json_out *j)
+{
+	static const char *const names[] = { "stdout", "stderr" };
+	static const char *const cut[] = { "stdout_truncated", "stderr_truncated" };
+
+	for (int i = 0; i < 2; i++) {
+		json_key(j, names[i]);
+		json_put_str(j, (struct str){ buf_text(&r->out[i]), r->out[i].n });
+	}
+	for (int i = 0; i < 2; i++) {
+		json_key(j, cut[i]);
+		json_put_bool(j, r->truncated[i]);
+	}
+}
+
+void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *j)
+{
+	json_open(j, '{');
+	json_key(j, "run_id");
+	json_put_text(j, r->run_id);
+	print_how(r, j);
+	json_key(j, "blocked");
+	json_put_text(j, r->blocked);
+	print_error(r, plan, j);
+	print_output(r, j);
+	json_key(j, "duration_ms");
+	json_put_int(j, r->duration_ms);
+	json_key(j, "cpu_ms");
+	json_put_int(j, MAX(r->usage.cpu_ms, 0));
+	json_key(j, "max_rss_kb");
+	json_put_int(j, MAX(r->usage.max_rss_kb, 0));
+	json_key(j, "processes_peak");
+	json_put_int(j, MAX(r->usage.processes_peak, 1));
+	json_key(j, "backend");
+	json_put_text(j, plan->backend);
+	json_key(j, "profile");
+	json_put_text(j, plan->profile);
+	json_key(j, "enforced");
+	print_words(plan->enforced, j);
+	json_key(j, "missing");
+	print_words(plan->lacking, j);
+	print_denials(r, j);
+	json_close(j, '}');
+}

@@ -1,0 +1,431 @@
+/* The life of one run; see run.h.
+ *
+ * One process, one poll loop, no thread.  It holds init's pidfd and control
+ * socket; killing init ends the whole tree, and so does our own end.
+ */
+#include "super/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+#include "backend/native/syscalls.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "super/guard.h"
+#include "super/stdio.h"
+
+struct run {
+	const struct plan *plan;
+	struct run_result *res;
+	struct native_child child;
+	struct native_fds fds;
+	struct limiter *limiter;
+	struct guard *guard;
+	struct stdio stdio;
+	int signals;
+	int alive[2];		/* the guard reads the end of us from it */
+	int userns;		/* of the tree, for the guard; or -1 */
+	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
+	bool exited;		/* the command's status is known */
+};
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+static int64_t later(int64_t us, int64_t ms)
+{
+	return ms > (INT64_MAX - us) / 1000 ? INT64_MAX : us + ms * 1000;
+}
+
+static void make_id(char id[40])
+{
+	unsigned char raw[8];
+	size_t n = 0;
+
+	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
+		memset(raw, 0, sizeof(raw));
+	for (size_t i = 0; i < sizeof(raw); i++)
+		n += (size_t)snprintf(id + n, 40 - n, "%02x", raw[i]);
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+static void kill_tree(struct run *r)
+{
+	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
+}
+
+/* The first reason counts. */
+static void stop_for(struct run *r, enum limit_kind why, int signal)
+{
+	if (r->res->limit != LIMIT_OK || r->exited)
+		return;
+	r->res->limit = why;
+	if (!signal) {
+		kill_tree(r);
+		return;
+	}
+	native_send(&r->child, NATIVE_TERMINATE, signal);
+	r->kill_at_us = later(now_us(), r->plan->limits.grace_ms);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static int on_ready(struct run *r, struct cordon_err *err)
+{
+	r->res->started = true;
+	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
+			return -1;
+	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
+		return -1;
+	r->look_at_us = now_us();
+	return 0;
+}
+
+static int on_message(struct run *r, const struct native_message *m, struct cordon_err *err)
+{
+	switch (m->kind) {
+	case NATIVE_READY:
+		return on_ready(r, err);
+	case NATIVE_FAILED:
+		r->res->err = m->err;
+		return 0;
+	case NATIVE_EXEC_FAILED:
+		r->res->started = false;
+		r->res->exec_errno = m->value;
+		return 0;
+	case NATIVE_EXITED:
+		r->exited = true;
+		r->res->status = m->value;
+		r->res->usage.cpu_ms = m->cpu_ms;
+		r->res->usage.max_rss_kb = m->max_rss_kb;
+		return 0;
+	case NATIVE_STOPPED:
+		/* A shell's job control sees us stop, and continues us. */
+		if (isatty(0))
+			raise(SIGSTOP);
+		native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
+		return 0;
+	default:
+		return err_set(err, CORDON_E_BUG, "init sent a message of kind %d", m->kind);
+	}
+}
+
+static int read_messages(struct run *r, struct cordon_err *err)
+{
+	struct native_message m = { 0 };
+
+	while (native_recv(&r->child, &m, &r->fds) > 0)
+		if (on_message(r, &m, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void on_signal(struct run *r)
+{
+	struct signalfd_siginfo si;
+
+	while (read(r->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		if (si.ssi_signo == SIGWINCH)
+			stdio_resize(&r->stdio);
+		else
+			native_send(&r->child, NATIVE_SIGNAL, (int)si.ssi_signo);
+}
+
+static void add_denial(struct run *r, const char *kind, const char *what, const char *reason,
+		       const char *hint)
+{
+	struct run_result *res = r->res;
+
+	for (size_t i = 0; i < res->n_denials; i++)
+		if (strcmp(res->denials[i].what, what) == 0 && res->denials[i].kind == kind) {
+			res->denials[i].count++;
+			return;
+		}
+	if (res->n_denials == MAX_DENIALS)
+		return;
+	res->denials[res->n_denials] =
+		(struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
+	if (res->denials[res->n_denials].what && res->denials[res->n_denials].hint)
+		res->n_denials++;
+}
+
+static void read_denials(struct run *r)
+{
+	char path[4096];
+
+	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
+		add_denial(r, "file", path, "the name is protected", "files.protect without it");
+}
+
+static bool is_gone(const struct run *r)
+{
+	struct pollfd p = { .fd = r->child.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* The first call that makes a name: now there is something to guard.  Runs
+ * that make none pay nothing.  The listener is the guard's alone from here on:
+ * when it is gone, the calls fail. */
+static int start_guard(struct run *r, struct cordon_err *err)
+{
+	struct guard_options o = {
+		.names = (const char *const *)r->plan->guarded,
+		.n_names = r->plan->n_guarded,
+		.listener = r->fds.fd[NATIVE_LISTENER],
+		.userns = r->userns,
+		.ruleset = r->fds.fd[NATIVE_RULESET],
+		.alive = r->alive[0],
+	};
+
+	int rc = guard_start(&o, &r->guard, err);
+
+	fd_close(&r->fds.fd[NATIVE_LISTENER]);
+	/* A tree that ended meanwhile takes its guard along. */
+	return rc < 0 && !is_gone(r) ? -1 : 0;
+}
+
+/* While init can still be looked at. */
+static int open_userns(struct run *r, struct cordon_err *err)
+{
+	char path[64];
+
+	if (!r->plan->n_guarded)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
+	r->userns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->userns < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the user namespace");
+	return 0;
+}
+
+static void check_limits(struct run *r)
+{
+	int64_t now = now_us(), wait_us = -1;
+	enum limit_kind over;
+
+	if (now >= r->deadline_us)
+		stop_for(r, LIMIT_WALL, SIGTERM);
+	if (r->kill_at_us != INT64_MAX && now >= r->kill_at_us)
+		kill_tree(r);
+	if (!r->res->started || r->exited || now < r->look_at_us)
+		return;
+	over = limiter_check(r->limiter, &wait_us);
+	r->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
+	if (over == LIMIT_MEMORY)
+		stop_for(r, over, 0);
+	else if (over == LIMIT_CPU)
+		stop_for(r, over, SIGXCPU);
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
+
+static struct timespec poll_time(const struct run *r)
+{
+	int64_t next = MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us);
+	int64_t us = next == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next - now_us(), 0);
+
+	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
+}
+
+static int loop(struct run *r, struct cordon_err *err)
+{
+	struct pollfd fds[N_POLLS + 8];
+
+	while (!r->exited) {
+		struct timespec wait = poll_time(r);
+		bool guarding = r->guard != NULL;
+		size_t n = N_POLLS;
+
+		fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
+		fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
+		fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+		fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
+						     .events = POLLIN | POLLPRI };
+		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
+						   .events = POLLIN };
+		fds[POLL_LISTENER] =
+			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					 .events = POLLIN };
+		n += stdio_poll(&r->stdio, fds + n);
+		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
+			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
+		if (read_messages(r, err) < 0)
+			return -1;
+		if (fds[POLL_CHILD].revents)
+			return 0;
+		if (fds[POLL_SIGNALS].revents)
+			on_signal(r);
+		if (fds[POLL_LIMITER].revents)
+			r->look_at_us = 0;
+		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+			return -1;
+		read_denials(r);
+		check_limits(r);
+		if (!stdio_move(&r->stdio))
+			stop_for(r, LIMIT_OUTPUT, SIGTERM);
+	}
+	return 0;
+}
+
+/* [R2]: init's end is the end of everything inside. */
+static void wait_for_end(struct run *r)
+{
+	struct pollfd p = { .fd = r->child.pidfd, .events = POLLIN };
+	struct cordon_err ignored;
+	int status;
+
+	kill_tree(r);
+	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
+		;
+	while (waitpid(r->child.pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	/* What init still had to say. */
+	(void)!read_messages(r, &ignored);
+	if (!r->exited)
+		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
+}
+
+/* ---- start and finish --------------------------------------------------- */
+
+static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
+{
+	static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,   SIGQUIT,
+					 SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		sigaddset(&set, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &set, old);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r->signals < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
+	return 0;
+}
+
+static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+{
+	struct plan_limits limits = r->plan->limits;
+
+	/* Root's groups are not the tree's, and the guard acts with ours. */
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	/* init is none of the command's processes. */
+	if (limits.processes != INT64_MAX)
+		limits.processes++;
+	if (limiter_new(&limits, caps->cgroup, &r->limiter, err) < 0)
+		return -1;
+	if (pipe2(r->alive, O_CLOEXEC) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
+	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
+		return -1;
+	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_userns(r, err) < 0)
+		return -1;
+	/* The maps are written, which needs a dumpable child of a dumpable
+	 * parent; from here on nobody looks into this process. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
+	if (native_send(&r->child, NATIVE_GO, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot start init");
+	stdio_started(&r->stdio);
+	r->begin_us = now_us();
+	r->deadline_us = later(r->begin_us, r->plan->limits.wall_ms);
+	return 0;
+}
+
+static void settle(struct run *r)
+{
+	struct limiter_usage usage;
+	struct run_result *res = r->res;
+
+	limiter_usage(r->limiter, &usage);
+	res->usage.cpu_ms = MAX(res->usage.cpu_ms, usage.cpu_ms);
+	res->usage.max_rss_kb = MAX(res->usage.max_rss_kb, usage.max_rss_kb);
+	res->usage.processes_peak = MAX(usage.processes_peak - 1, 1);
+	res->usage.processes_refused = usage.processes_refused;
+	/* The kernel's counter tells, even when the command lived on. */
+	if (usage.oom_killed && res->limit == LIMIT_OK)
+		res->limit = LIMIT_MEMORY;
+	res->oom_killed = res->limit == LIMIT_MEMORY;
+	if (res->limit == LIMIT_MEMORY)
+		res->status = SIGKILL;
+	if (res->limit == LIMIT_CPU)
+		res->status = SIGXCPU;
+	if (res->limit == LIMIT_OK && WIFSIGNALED(res->status) && WTERMSIG(res->status) == SIGXFSZ)
+		res->limit = LIMIT_FILE_SIZE;
+	res->duration_ms = r->begin_us ? (now_us() - r->begin_us) / 1000 : 0;
+}
+
+int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
+	     struct run_result *ret, struct cordon_err *err)
+{
+	struct run r = {
+		.plan = plan,
+		.res = ret,
+		.child = { .pidfd = -1, .control = -1 },
+		.fds = NATIVE_NO_FDS,
+		.signals = -1,
+		.alive = { -1, -1 },
+		.userns = -1,
+		.deadline_us = INT64_MAX,
+		.kill_at_us = INT64_MAX,
+		.look_at_us = INT64_MAX,
+	};
+	sigset_t old;
+	int rc;
+
+	*ret = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4),
+					     BUF(MAX_OUTPUT_BYTES * 4) } };
+	make_id(ret->run_id);
+	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
+			o->limit_output, err);
+	if (rc == 0)
+		rc = watch_signals(&r, &old, err);
+	if (rc == 0)
+		rc = start(&r, caps, err);
+	if (rc == 0)
+		rc = loop(&r, err);
+	if (r.child.pidfd >= 0) {
+		wait_for_end(&r);
+		read_denials(&r);
+	}
+	guard_stop(r.guard);
+	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
+		ret->limit = LIMIT_OUTPUT;
+	stdio_close(&r.stdio);
+	if (r.limiter)
+		settle(&r);
+	limiter_free(r.limiter);
+	for (size_t i = 0; i < 2; i++)
+		fd_close(&r.alive[i]);
+	fd_close(&r.userns);
+	fd_close(&r.child.pidfd);
+	fd_close(&r.child.control);
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		fd_close(&r.fds.fd[i]);
+	if (r.signals >= 0)
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	fd_close(&r.signals);
+	return rc;
+}

@@ -1,0 +1,332 @@
+/* The standard streams of a run; see stdio.h.
+ *
+ * A pipe or file of the caller is handed on untouched.  A terminal is never
+ * handed on: the command gets a pty of its own, so that nothing can be typed
+ * into the caller's.  A socket is not handed on either, unless it is one end
+ * of a unix stream: it could be pointed elsewhere from inside.
+ */
+#include "super/stdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
+{
+	struct stream *t = &s->streams[s->n_streams];
+
+	*t = (struct stream){ .from = from, .to = to, .keep = keep, .open = true };
+	t->room = malloc(STREAM_ROOM);
+	if (!t->room)
+		return err_nomem(err);
+	s->n_streams++;
+	/* Only the ends that are ours alone: a flag of the caller's descriptor
+	 * would be seen by everybody who shares it. */
+	return 0;
+}
+
+static void give(struct stdio *s, int which, int fd, bool ours)
+{
+	s->child.fd[which] = fd;
+	if (ours)
+		s->close_after[s->n_close_after++] = fd;
+}
+
+static int open_pipe(int ends[2], struct cordon_err *err)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
+	return 0;
+}
+
+/* Output through us: kept, or passed on and counted. */
+static int open_output(struct stdio *s, int which, struct buf *keep, struct cordon_err *err)
+{
+	int ends[2];
+
+	if (open_pipe(ends, err) < 0)
+		return -1;
+	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	give(s, which, ends[1], true);
+	return add_stream(s, ends[0], keep ? -1 : which, keep, err);
+}
+
+static int open_input(struct stdio *s, struct cordon_err *err)
+{
+	int ends[2];
+
+	if (open_pipe(ends, err) < 0)
+		return -1;
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	give(s, 0, ends[0], true);
+	return add_stream(s, 0, ends[1], NULL, err);
+}
+
+/* ---- what the caller gave us -------------------------------------------- */
+
+static bool is_plain_unix(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t n = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM;
+}
+
+enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
+
+static enum give_how judge(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return GIVE_REFUSED;
+	if (S_ISDIR(st.st_mode))
+		return GIVE_REFUSED;	/* a way out of every mount */
+	if (isatty(fd))
+		return GIVE_THROUGH_US;
+	if (S_ISSOCK(st.st_mode))
+		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
+	return GIVE_AS_IS;
+}
+
+static int open_plain(struct stdio *s, int which, struct cordon_err *err)
+{
+	enum give_how how = judge(which);
+
+	if (how == GIVE_REFUSED)
+		return err_set(err, CORDON_E_SETUP,
+			       "standard stream %d is closed or a directory; redirect it", which);
+	if (how == GIVE_THROUGH_US)
+		return which ? open_output(s, which, NULL, err) : open_input(s, err);
+	give(s, which, which, false);
+	return 0;
+}
+
+/* ---- terminal ----------------------------------------------------------- */
+
+static int open_terminal(struct stdio *s, struct cordon_err *err)
+{
+	struct winsize size = { 0 };
+	struct termios raw;
+	int slave;
+
+	if (tcgetattr(0, &s->saved) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read the terminal's settings");
+	ioctl(0, TIOCGWINSZ, &size);
+	if (openpty(&s->master, &slave, NULL, &s->saved, &size) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a terminal");
+	fcntl(s->master, F_SETFD, FD_CLOEXEC);
+	fcntl(slave, F_SETFD, FD_CLOEXEC);
+	fcntl(s->master, F_SETFL, O_NONBLOCK);
+	s->close_after[s->n_close_after++] = slave;
+	for (int i = 0; i < 3; i++)
+		s->child.fd[i] = slave;
+	s->child.terminal = true;
+	raw = s->saved;
+	cfmakeraw(&raw);
+	if (tcsetattr(0, TCSANOW, &raw) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot set the terminal");
+	s->terminal = 0;
+	if (add_stream(s, 0, s->master, NULL, err) < 0)
+		return -1;
+	return add_stream(s, s->master, 1, NULL, err);
+}
+
+void stdio_resize(struct stdio *s)
+{
+	struct winsize size;
+
+	if (s->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0)
+		ioctl(s->master, TIOCSWINSZ, &size);
+}
+
+/* ---- opening and closing ------------------------------------------------ */
+
+int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit, bool limited,
+	       struct cordon_err *err)
+{
+	*s = (struct stdio){ .terminal = -1, .master = -1, .left = limit, .truncated = truncated };
+	if (!out && isatty(0) && isatty(1))
+		return open_terminal(s, err);
+	if (open_plain(s, 0, err) < 0)
+		return -1;
+	for (int i = 1; i < 3; i++)
+		if ((out || limited ? open_output(s, i, out ? &out[i - 1] : NULL, err) :
+				      open_plain(s, i, err)) < 0)
+			return -1;
+	return 0;
+}
+
+void stdio_started(struct stdio *s)
+{
+	for (size_t i = 0; i < s->n_close_after; i++)
+		close(s->close_after[i]);
+	s->n_close_after = 0;
+}
+
+static void end_stream(struct stdio *s, struct stream *t)
+{
+	if (!t->open)
+		return;
+	t->open = false;
+	/* The caller's own descriptors stay open; the master has two users. */
+	if (t->from > 2 && t->from != s->master)
+		close(t->from);
+	if (t->to > 2 && t->to != s->master)
+		close(t->to);
+}
+
+void stdio_close(struct stdio *s)
+{
+	stdio_started(s);
+	for (size_t i = 0; i < s->n_streams; i++) {
+		end_stream(s, &s->streams[i]);
+		free(s->streams[i].room);
+	}
+	s->n_streams = 0;
+	if (s->terminal >= 0)
+		tcsetattr(s->terminal, TCSADRAIN, &s->saved);
+	fd_close(&s->master);
+	s->terminal = -1;
+}
+
+/* ---- moving bytes ------------------------------------------------------- */
+
+size_t stdio_poll(struct stdio *s, struct pollfd *fds)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_streams; i++) {
+		const struct stream *t = &s->streams[i];
+
+		if (!t->open)
+			continue;
+		if (t->begin < t->end)
+			fds[n++] = (struct pollfd){ .fd = t->to, .events = POLLOUT };
+		else
+			fds[n++] = (struct pollfd){ .fd = t->from, .events = POLLIN };
+	}
+	return n;
+}
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Is this a stream of output, and of which kind? */
+static int output_of(const struct stdio *s, const struct stream *t)
+{
+	if (t->from == 0)
+		return -1;
+	return t->keep && t == &s->streams[s->n_streams - 1] ? 1 : 0;
+}
+
+/* What was read: kept, or waiting to be written.  False: over the limit. */
+static bool take(struct stdio *s, struct stream *t, size_t n)
+{
+	int which = output_of(s, t);
+	size_t fits = n;
+
+	if (which >= 0 && (int64_t)n > s->left) {
+		fits = (size_t)s->left;
+		if (s->truncated)
+			s->truncated[which] = true;
+	}
+	if (which >= 0)
+		s->left -= (int64_t)fits;
+	if (t->keep)
+		buf_add(t->keep, t->room, fits);
+	else
+		t->end = fits;
+	t->begin = 0;
+	return fits == n;
+}
+
+static bool read_some(struct stdio *s, struct stream *t)
+{
+	ssize_t n;
+
+	if (!is_ready(t->from, POLLIN))
+		return true;
+	n = read(t->from, t->room, STREAM_ROOM);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n <= 0) {		/* the end; a pty says EIO */
+		end_stream(s, t);
+		return true;
+	}
+	return take(s, t, (size_t)n);
+}
+
+static void write_some(struct stdio *s, struct stream *t)
+{
+	ssize_t n;
+
+	if (!is_ready(t->to, POLLOUT))
+		return;
+	n = write(t->to, t->room + t->begin, t->end - t->begin);
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		end_stream(s, t);	/* nobody reads any more */
+		return;
+	}
+	if (n > 0)
+		t->begin += (size_t)n;
+	if (t->begin == t->end)
+		t->begin = t->end = 0;
+}
+
+bool stdio_move(struct stdio *s)
+{
+	bool within = true;
+
+	for (size_t i = 0; i < s->n_streams && within; i++) {
+		struct stream *t = &s->streams[i];
+
+		if (t->open && t->begin < t->end)
+			write_some(s, t);
+		if (t->open && t->begin == t->end)
+			within = read_some(s, t);
+	}
+	return within;
+}
+
+/* Input has no more use; output ends at the end of its pipe, or where nothing
+ * more comes: a writer outside the tree may hold the other end. */
+bool stdio_drain(struct stdio *s)
+{
+	bool within = true, moved = true;
+
+	while (moved && within) {
+		moved = false;
+		for (size_t i = 0; i < s->n_streams; i++) {
+			struct stream *t = &s->streams[i];
+
+			if (!t->open || t->from == 0)
+				continue;
+			if (t->begin < t->end) {
+				struct pollfd p = { .fd = t->to, .events = POLLOUT };
+
+				poll(&p, 1, 1000);
+				write_some(s, t);
+				moved = true;
+			} else if (is_ready(t->from, POLLIN)) {
+				within = read_some(s, t);
+				moved = true;
+			}
+		}
+	}
+	return within;
+}

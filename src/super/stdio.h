@@ -1,0 +1,51 @@
+/* The standard streams of a run: passed through, captured, or a terminal. */
+#ifndef SUPER_STDIO_H
+#define SUPER_STDIO_H
+
+#include <poll.h>
+#include <termios.h>
+
+#include "backend/native/native.h"
+#include "base/buf.h"
+
+/* Bytes that go one way. */
+struct stream {
+	int from, to;		/* to == -1: kept in `keep` */
+	struct buf *keep;
+	char *room;		/* STREAM_ROOM bytes, read and not yet written */
+	size_t begin, end;
+	bool open;
+};
+
+#define STREAM_ROOM	(64u << 10)
+
+struct stdio {
+	struct native_stdio child;	/* what the command gets */
+	int close_after[6];		/* its ends, closed here once it has them */
+	size_t n_close_after;
+	struct stream streams[3];
+	size_t n_streams;
+	int terminal;			/* the caller's, in raw mode; or -1 */
+	int master;			/* of the pty, or -1 */
+	struct termios saved;
+	int64_t left;			/* bytes of output that may still come */
+	bool *truncated;		/* of stdout and stderr, or NULL */
+};
+
+/* `out`: where to keep stdout and stderr, or NULL to pass them on.  `limit`:
+ * bytes of output; counted only where bytes go through us. */
+int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit, bool limited,
+	       struct cordon_err *err) MUST_USE;
+/* The command has its ends: close ours. */
+void stdio_started(struct stdio *s);
+/* Descriptors to poll; returns how many were added. */
+size_t stdio_poll(struct stdio *s, struct pollfd *fds);
+/* Move bytes.  False: the output limit is over. */
+bool stdio_move(struct stdio *s);
+/* Everything that is left, once all writers are gone. */
+bool stdio_drain(struct stdio *s);
+/* The caller's terminal changed its size. */
+void stdio_resize(struct stdio *s);
+void stdio_close(struct stdio *s);
+
+#endif

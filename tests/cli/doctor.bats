@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# `cordon doctor` from outside: exit codes, JSON, capabilities, as root and as
+# an ordinary user.
+
+setup() {
+	cordon=${CORDON:-build/cordon}
+}
+
+# The command as nobody when this is root, else as it is.
+as_user() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# Run a command as that user, with the program, which may lie where others
+# cannot reach it, found through PATH; sets status and output.
+run_as_user() {
+	local shared
+	shared=$(mktemp -d /tmp/cordon-doctor-XXXXXX)
+	cp "$cordon" "$shared/cordon"
+	chmod 755 "$shared" "$shared/cordon"
+	status=0
+	output=$(export PATH="$shared:$PATH" && as_user "$@" 2>&1) || status=$?
+	rm -rf "$shared"
+}
+
+# Is $output JSON, and does the Python expression over d hold?
+json() {
+	printf '%s' "$output" | /usr/bin/python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+f = {x['name']: x for x in d.get('features', [])}
+assert ($1), d"
+}
+
+@test "says yes or no for each feature, and whether the default policy holds" {
+	run "$cordon" doctor
+	[ "$status" -eq 0 ] || [ "$status" -eq 1 ]
+	for name in userns mount pid net ipc uts seccomp notify landlock overlay cgroup \
+		task_clock idmap docker; do
+		grep -Eq "^$name +(yes|no)  " <<<"$output"
+	done
+	if [ "$status" -eq 0 ]; then
+		grep -q '^The default policy can be enforced' <<<"$output"
+	else
+		grep -q '^The default policy cannot be enforced' <<<"$output"
+	fi
+}
+
+@test "JSON agrees with the exit code" {
+	run "$cordon" doctor --json
+	[ "$status" -eq 0 ] || [ "$status" -eq 1 ]
+	json "d['default_policy']['enforceable'] == ($status == 0)"
+	json "d['default_policy']['enforceable'] == (not d['default_policy']['missing'])"
+	json "all(set(x) == {'name', 'available', 'needed', 'detail', 'without', 'hint'}
+		for x in d['features']) and len(f) == len(d['features']) == 14"
+	json "d['default_policy']['missing'] ==
+		[x['name'] for x in d['features'] if x['needed'] and not x['available']]"
+	json "all(x['detail'] for x in d['features'])"
+	json "all(x['hint'] is x['without'] is None for x in d['features'] if x['available'])"
+	json "(d['landlock_abi'] > 0) == f['landlock']['available']"
+	json "(d['cgroup'] != 'none') == f['cgroup']['available']"
+	json "d['root'] == ($(id -u) == 0)"
+}
+
+@test "an ordinary user gets an answer, too" {
+	run_as_user cordon doctor --json
+	[ "$status" -eq 0 ] || [ "$status" -eq 1 ]
+	json "d['root'] is False"
+	json "d['default_policy']['enforceable'] == ($status == 0)"
+	run_as_user cordon doctor
+	grep -q '^userns' <<<"$output"
+}
+
+@test "the answer is no where user namespaces are refused" {
+	# In a user namespace whose limit is 0 there can be no other; root of it is
+	# real to the program.
+	as_user unshare --user --map-root-user true || skip "no user namespace to do it in"
+	run_as_user unshare --user --map-root-user sh -c \
+		'echo 0 >/proc/sys/user/max_user_namespaces && cordon doctor --json'
+	[ "$status" -eq 1 ]
+	json "d['default_policy']['missing'][0] == 'userns'"
+	json "'sysctl -w user.max_user_namespaces=15000' in f['userns']['hint']"
+}
+
+@test "leaves no mount, process or group behind" {
+	before=$(wc -l </proc/self/mountinfo)
+	"$cordon" doctor >/dev/null || true
+	[ "$(wc -l </proc/self/mountinfo)" -eq "$before" ]
+	[ -z "$(find /sys/fs/cgroup -maxdepth 4 -name 'cordon-probe-*' 2>/dev/null)" ]
+}
+
+@test "capabilities are a list that trial takes" {
+	run "$cordon" doctor --capabilities
+	[ "$status" -eq 0 ]
+	[ "$output" = disable_internet ]
+	run "$cordon" doctor --capabilities --sandbox process
+	[ "$output" = disable_internet ]
+	run "$cordon" doctor --capabilities --sandbox none
+	[ "$status" -eq 0 ]
+	[ "$output" = "" ]
+	run "$cordon" doctor --capabilities --json
+	json "d['capabilities'] == ['disable_internet']"
+	printf '[environment]\nnetwork_mode = "no-network"\n' >"$BATS_TEST_TMPDIR/task.toml"
+	one=$("$cordon" trial --check "$BATS_TEST_TMPDIR/task.toml")
+	two=$("$cordon" trial --check --capabilities "$("$cordon" doctor --capabilities)" \
+		"$BATS_TEST_TMPDIR/task.toml")
+	[ "$one" = "$two" ]
+}
+
+@test "what it does not take is a usage error of one line" {
+	for words in "x" "--prove" "--memory 1M" "--sandbox process" "--capabilities=x" \
+		"--capabilities --sandbox vm" "--json=1" "--sandbox"; do
+		# Split on purpose:
+		# shellcheck disable=SC2086
+		run "$cordon" doctor $words
+		[ "$status" -eq 2 ]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+}
+
+@test "help, manual and completion know it" {
+	run "$cordon" help doctor
+	[ "$status" -eq 0 ]
+	grep -q -- '--capabilities' <<<"$output"
+	"$cordon" completion bash | grep -q 'doctor'
+	run "$cordon" trial --check --capabilities
+	[ "$status" -eq 2 ]
+}

@@ -1,0 +1,797 @@
+/* Limits of live trees: hogs are caught, the innocent are not, nothing is left.
+ *
+ * Each tree has a pid namespace with a /proc of its own; its first process
+ * waits for a byte before it begins.  What runs in a tree is bounded in memory
+ * (under 1 GiB) and ends by itself.  Linked with a syscall() that can refuse
+ * perf counters.
+ */
+#include "super/limiter_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "tap.h"
+
+#define MB		(1LL << 20)
+#define GIVE_UP_US	30000000	/* no tree runs so long: then the test fails */
+
+static bool refuse_perf;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+	long a[6];
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_perf_event_open && refuse_perf) {
+		errno = EACCES;
+		return -1;
+	}
+	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Seen by the test and its tree. */
+static struct shared {
+	int64_t touched;	/* bytes a hog has taken */
+	int64_t forks;		/* that succeeded */
+	bool done;		/* the tree's program came to its end */
+} *shared;
+
+struct tree {
+	void (*run)(void);		/* in its first process */
+	enum host_cgroup cgroup;
+	struct plan_limits limits;
+	bool counts_tmpfs;		/* a tmpfs at /tmp of the tree */
+	bool no_wait;			/* check all the time */
+	/* what came of it */
+	enum limit_kind over;
+	int status;
+	int64_t n_checks;
+	struct limiter_usage usage;
+};
+
+static struct plan_limits no_limits(void)
+{
+	return (struct plan_limits){ INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+				     INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX };
+}
+
+static struct plan_limits memory_limit(int64_t bytes)
+{
+	struct plan_limits limits = no_limits();
+
+	limits.memory = bytes;
+	return limits;
+}
+
+static struct plan_limits cpu_limit(int64_t ms)
+{
+	struct plan_limits limits = no_limits();
+
+	limits.cpu_ms = ms;
+	return limits;
+}
+
+/* --- inside the tree -------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(90);
+}
+
+/* uid 0 in the tree is the caller, who is not root. */
+static void map_ids(uid_t uid, gid_t gid)
+{
+	char map[64];
+
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	write_text("/proc/self/uid_map", map);
+	write_text("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	write_text("/proc/self/gid_map", map);
+}
+
+_Noreturn static void tree_main(const struct tree *t, int ready_fd, int go_fd, uid_t uid,
+				gid_t gid)
+{
+	char byte = 1;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (uid != 0)
+		map_ids(uid, gid);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", 0, NULL) < 0 ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, "size=512m") < 0)
+		_exit(91);
+	if (write(ready_fd, &byte, 1) != 1 || read(go_fd, &byte, 1) != 1)
+		_exit(92);
+	t->run();
+	shared->done = true;
+	_exit(0);
+}
+
+static void rest_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
+		continue;
+}
+
+static char *map_bytes(int64_t bytes, int flags)
+{
+	char *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(93);
+	return p;
+}
+
+static void touch(char *p, int64_t bytes)
+{
+	for (int64_t at = 0; at < bytes; at += 4096) {
+		p[at] = 1;
+		shared->touched += 4096;
+	}
+}
+
+static int64_t cpu_used_ms(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void burn_ms(int64_t ms)
+{
+	int64_t end = cpu_used_ms(CLOCK_THREAD_CPUTIME_ID) + ms;
+
+	while (cpu_used_ms(CLOCK_THREAD_CPUTIME_ID) < end)
+		continue;
+}
+
+/* --- outside ----------------------------------------------------------------- */
+
+static int open_in_tree(pid_t init, const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/%s", init, what);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void wait_events(struct limiter *l, int pidfd, int64_t wait_us)
+{
+	struct pollfd fds[] = {
+		{ .fd = pidfd, .events = POLLIN },
+		{ .fd = limiter_event_fd(l), .events = POLLIN },
+	};
+	struct timespec ts;
+
+	if (wait_us < 0 || wait_us > 1000000)
+		wait_us = 1000000;
+	ts = (struct timespec){ wait_us / 1000000, wait_us % 1000000 * 1000 };
+	ppoll(fds, ARRAY_SIZE(fds), &ts, NULL);
+}
+
+/* Until the tree is gone; kills it for the first limit that is over. */
+static void watch(struct tree *t, struct limiter *l, pid_t init)
+{
+	int64_t end = limiter_now_us() + GIVE_UP_US, wait_us;
+	cleanup_fd int pidfd = (int)__real_syscall(SYS_pidfd_open, init, 0L);
+
+	while (waitpid(init, &t->status, WNOHANG) == 0) {
+		enum limit_kind over = limiter_check(l, &wait_us);
+
+		t->n_checks++;
+		if (over != LIMIT_OK)
+			ok(t->over == LIMIT_OK || t->over != over, "said twice");
+		if (limiter_now_us() > end)
+			ok(false, "the tree did not end by itself");
+		if (over != LIMIT_OK || limiter_now_us() > end) {
+			t->over = t->over == LIMIT_OK ? over : t->over;
+			kill(init, SIGKILL);
+		}
+		wait_events(l, pidfd, t->no_wait ? 0 : wait_us);
+	}
+}
+
+static bool begin(struct tree *t, struct limiter *l, pid_t init, int *ret_fs_fd)
+{
+	cleanup_fd int proc_fd = open_in_tree(init, "proc");
+	struct cordon_err err = { 0 };
+
+	if (!ok(proc_fd >= 0, "the tree's /proc") ||
+	    !ok(limiter_join(l, init, &err) == 0, "%s", err.msg))
+		return false;
+	if (t->counts_tmpfs) {
+		*ret_fs_fd = open_in_tree(init, "tmp");
+		if (!ok(limiter_add_fs(l, *ret_fs_fd, &err) == 0, "%s", err.msg))
+			return false;
+	}
+	return ok(limiter_start(l, proc_fd, init, &err) == 0, "%s", err.msg);
+}
+
+static void run_tree(struct tree *t)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	long flags = CLONE_NEWPID | CLONE_NEWNS | SIGCHLD | (uid != 0 ? CLONE_NEWUSER : 0);
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+	cleanup_fd int fs_fd = -1;
+	int ready[2], go[2];
+	char byte;
+	pid_t init;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (!ok(shared != MAP_FAILED && pipe2(ready, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0,
+		"pipes") ||
+	    !ok(limiter_new(&t->limits, t->cgroup, &l, &err) == 0, "%s", err.msg))
+		return;
+	fflush(stdout);
+	init = (pid_t)__real_syscall(SYS_clone, flags, 0L, 0L, 0L, 0L);
+	if (init == 0)
+		tree_main(t, ready[1], go[0], uid, gid);
+	close(ready[1]);
+	if (ok(init > 0, "a tree") && ok(read(ready[0], &byte, 1) == 1, "it comes up") &&
+	    begin(t, l, init, &fs_fd) && ok(write(go[1], "", 1) == 1, "it may begin")) {
+		watch(t, l, init);
+		limiter_usage(l, &t->usage);
+	} else if (init > 0) {
+		kill(init, SIGKILL);
+		waitpid(init, &t->status, 0);
+	}
+	limiter_free(l);
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+}
+
+static void is_innocent(const struct tree *t)
+{
+	is_text(limit_kind_name(t->over), "ok", "no limit is over, %lld kB seen",
+		(long long)t->usage.max_rss_kb);
+	is_int(t->status, 0, "it ended by itself");
+	ok(shared->done, "it came to its end");
+}
+
+static void is_caught(const struct tree *t, enum limit_kind kind)
+{
+	is_text(limit_kind_name(t->over), limit_kind_name(kind), "the limit is named");
+	ok(!shared->done, "it did not come to its end");
+	ok(WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL, "it was killed");
+}
+
+/* Of memory that a hog counted itself. */
+static void overshoot_is_small(const struct tree *t)
+{
+	int64_t over = shared->touched - t->limits.memory;
+
+	ok(over < 64 * MB, "%lld MB over the limit", (long long)(over / MB));
+}
+
+/* --- memory ------------------------------------------------------------------- */
+
+static void hog_anonymous(void)
+{
+	touch(map_bytes(512 * MB, MAP_PRIVATE), 512 * MB);
+	rest_ms(500);
+}
+
+static void hog_from_four(void)
+{
+	for (int i = 0; i < 4; i++) {
+		if (fork() == 0) {
+			touch(map_bytes(128 * MB, MAP_PRIVATE), 128 * MB);
+			rest_ms(1000);
+			_exit(0);
+		}
+	}
+	rest_ms(1000);
+}
+
+static void hog_shared(void)
+{
+	touch(map_bytes(512 * MB, MAP_SHARED), 512 * MB);
+	rest_ms(500);
+}
+
+static void hog_tmpfs(void)
+{
+	static char block[1 << 16];
+	int fd = open("/tmp/hog", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	for (int i = 0; i < 256 * 16 && write(fd, block, sizeof(block)) > 0; i++)
+		shared->touched += sizeof(block);
+	rest_ms(500);
+}
+
+static void hog_page_tables(void)
+{
+	int64_t size = 64LL << 30;
+	volatile char *p = mmap(NULL, (size_t)size, PROT_READ,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(93);
+	madvise((void *)(uintptr_t)p, (size_t)size, MADV_NOHUGEPAGE);
+	for (int64_t at = 0; at < size; at += 2 * MB) {
+		(void)p[at];
+		shared->touched += 4096;
+	}
+	rest_ms(500);
+}
+
+static void test_sweep_catches_a_hog(void)
+{
+	struct tree t = { .run = hog_anonymous, .limits = memory_limit(64 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	overshoot_is_small(&t);
+	ok(t.usage.max_rss_kb > 64 * 1024, "what was seen is in the usage");
+	ok(!t.usage.oom_killed, "the kernel did not");
+}
+
+static void test_sweep_adds_processes_up(void)
+{
+	struct tree t = { .run = hog_from_four, .limits = memory_limit(200 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	/* Looking in proportion takes longer where all CPUs are busy with hogs. */
+	ok(shared->touched < 400 * MB, "%lld MB", (long long)(shared->touched / MB));
+}
+
+static void test_sweep_catches_shared_memory(void)
+{
+	struct tree t = { .run = hog_shared, .limits = memory_limit(64 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	overshoot_is_small(&t);
+}
+
+static void test_sweep_catches_tmpfs(void)
+{
+	struct tree t = { .run = hog_tmpfs, .limits = memory_limit(64 * MB),
+			  .counts_tmpfs = true };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	overshoot_is_small(&t);
+}
+
+static void test_sweep_catches_page_tables(void)
+{
+	struct tree t = { .run = hog_page_tables, .limits = memory_limit(64 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	overshoot_is_small(&t);
+}
+
+static void map_tmpfs_file(void)
+{
+	int fd = open("/tmp/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char *p;
+
+	if (ftruncate(fd, 128 * MB) < 0)
+		_exit(94);
+	p = mmap(NULL, 128 * MB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		_exit(93);
+	touch(p, 128 * MB);
+	rest_ms(300);
+}
+
+static void test_sweep_counts_a_mapped_tmpfs_file_once(void)
+{
+	struct tree t = { .run = map_tmpfs_file, .limits = memory_limit(200 * MB),
+			  .counts_tmpfs = true };
+
+	run_tree(&t);
+	is_innocent(&t);
+	ok(t.usage.max_rss_kb >= 128 * 1024, "it was seen: %lld kB",
+	   (long long)t.usage.max_rss_kb);
+}
+
+static char *inherited;
+
+static void share_between_four(void)
+{
+	inherited = map_bytes(300 * MB, MAP_PRIVATE);
+	touch(inherited, 300 * MB);
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			rest_ms(5000);
+			_exit(0);
+		}
+	}
+	rest_ms(400);
+}
+
+static void copy_what_is_shared(void)
+{
+	share_between_four();
+	touch(inherited, 300 * MB);
+	rest_ms(500);
+}
+
+static void test_sweep_spares_what_forks_share(void)
+{
+	struct tree t = { .run = share_between_four, .limits = memory_limit(450 * MB) };
+
+	run_tree(&t);
+	is_innocent(&t);
+	ok(t.usage.max_rss_kb < 450 * 1024, "shared pages count once");
+	ok(t.usage.processes_peak >= 4, "%lld tasks", (long long)t.usage.processes_peak);
+}
+
+static void test_sweep_catches_copies_of_what_was_shared(void)
+{
+	struct tree t = { .run = copy_what_is_shared, .limits = memory_limit(450 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+	ok(shared->touched > 300 * MB, "not before the copying");
+	overshoot_is_small(&t);
+}
+
+static void fork_and_vanish(void)
+{
+	for (int i = 0; i < 300; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		if (pid > 0 && i % 3)
+			waitpid(pid, NULL, 0);
+	}
+	while (wait(NULL) > 0)
+		continue;
+}
+
+static void test_sweep_survives_processes_that_vanish(void)
+{
+	struct tree t = { .run = fork_and_vanish, .limits = memory_limit(400 * MB),
+			  .no_wait = true };
+
+	t.limits.cpu_ms = 60000;
+	run_tree(&t);
+	is_innocent(&t);
+	ok(t.n_checks > 1, "it was looked at");
+}
+
+/* --- CPU time ------------------------------------------------------------------ */
+
+static void spin(void)
+{
+	burn_ms(5000);
+}
+
+static void *spin_thread(void *arg)
+{
+	burn_ms(3000);
+	return arg;
+}
+
+static void spin_in_threads(void)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&threads[i], NULL, spin_thread, NULL) != 0)
+			_exit(95);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* The kernel forgets the time of children whose parent does not want to know. */
+static void spin_in_forgotten_children(void)
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (int i = 0; i < 40; i++) {
+		if (fork() == 0) {
+			burn_ms(100);
+			_exit(0);
+		}
+		while (waitpid(-1, NULL, 0) >= 0 || errno == EINTR)
+			continue;
+	}
+}
+
+static void is_caught_for_cpu(struct tree *t)
+{
+	run_tree(t);
+	is_caught(t, LIMIT_CPU);
+	ok(t->usage.cpu_ms >= t->limits.cpu_ms, "%lld ms are over", (long long)t->usage.cpu_ms);
+}
+
+static void test_sweep_catches_spinners(void)
+{
+	static void (*const runs[])(void) = { spin, spin_in_threads, spin_in_forgotten_children };
+
+	for (int perf = 0; perf < 2; perf++) {
+		refuse_perf = !perf;
+		for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+			struct tree t = { .run = runs[i], .limits = cpu_limit(400) };
+
+			is_caught_for_cpu(&t);
+		}
+	}
+}
+
+static void rest_a_while(void)
+{
+	rest_ms(300);
+}
+
+static void test_sweep_spares_the_idle(void)
+{
+	struct tree t = { .run = rest_a_while, .limits = cpu_limit(10000) };
+
+	t.limits.memory = 2048 * MB;
+	run_tree(&t);
+	is_innocent(&t);
+	ok(t.usage.cpu_ms >= 0 && t.usage.cpu_ms < 10000, "little CPU time");
+	is_int(t.usage.processes_peak, 1, "one task");
+}
+
+/* --- cgroups --------------------------------------------------------------------- */
+
+/* The cgroup to test with; without one, that it is refused is the test. */
+static bool find_cgroup(enum host_cgroup *ret)
+{
+	struct plan_limits limits = no_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+
+	*ret = limiter_detect();
+	if (*ret != HOST_CGROUP_NONE)
+		return true;
+	is_int(limiter_new(&limits, HOST_CGROUP_V1, &l, &err), -1, "refused: version 1");
+	ok(strchr(err.msg, '/') && !l, "it names the file: %s", err.msg);
+	is_int(limiter_new(&limits, HOST_CGROUP_V2, &l, &err), -1, "refused: version 2");
+	ok(strchr(err.msg, '/') && !l, "it names the file: %s", err.msg);
+	return false;
+}
+
+static int count_left(const char *dir, const char *prefix, int depth)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char path[4096];
+	int n = 0;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		n += strncmp(e->d_name, prefix, strlen(prefix)) == 0;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		n += depth > 0 ? count_left(path, prefix, depth - 1) : 0;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static void nothing_is_left(void)
+{
+	char prefix[32];
+
+	snprintf(prefix, sizeof(prefix), "cordon-%d-", getpid());
+	is_int(count_left("/sys/fs/cgroup", prefix, 8), 0, "no group is left");
+}
+
+static void hog_in_a_child(void)
+{
+	if (fork() == 0) {
+		hog_anonymous();
+		_exit(0);
+	}
+	/* Others of the tree outlive the one whom the kernel kills. */
+	rest_ms(5000);
+}
+
+static void hog_memfd(void)
+{
+	static char block[1 << 16];
+	int fd = memfd_create("hog", MFD_CLOEXEC);
+
+	if (fork() == 0) {
+		for (int i = 0; i < 256 * 16 && write(fd, block, sizeof(block)) > 0; i++)
+			continue;
+		_exit(0);
+	}
+	rest_ms(5000);
+}
+
+static void test_cgroup_catches_hogs(void)
+{
+	static void (*const runs[])(void) = { hog_in_a_child, hog_memfd };
+	enum host_cgroup cgroup;
+
+	if (!find_cgroup(&cgroup))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		struct tree t = { .run = runs[i], .cgroup = cgroup,
+				  .limits = memory_limit(64 * MB) };
+
+		run_tree(&t);
+		is_caught(&t, LIMIT_MEMORY);
+		ok(t.usage.oom_killed, "by the kernel's counter");
+		ok(t.usage.max_rss_kb > 0 && t.usage.max_rss_kb <= 64 * 1024, "%lld kB",
+		   (long long)t.usage.max_rss_kb);
+	}
+	nothing_is_left();
+}
+
+static void test_cgroup_counts_cpu_time(void)
+{
+	struct tree t = { .run = spin_in_forgotten_children, .limits = cpu_limit(400) };
+
+	if (!find_cgroup(&t.cgroup))
+		return;
+	is_caught_for_cpu(&t);
+	ok(!t.usage.oom_killed && !t.usage.processes_refused, "for nothing else");
+	nothing_is_left();
+}
+
+static void fork_bomb(void)
+{
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			rest_ms(5000);
+			_exit(0);
+		}
+		shared->forks += pid > 0;
+	}
+}
+
+static void test_cgroup_refuses_forks(void)
+{
+	struct tree t = { .run = fork_bomb, .limits = no_limits() };
+
+	t.limits.processes = 20;
+	if (!find_cgroup(&t.cgroup))
+		return;
+	run_tree(&t);
+	is_innocent(&t);
+	is_int(shared->forks, 19, "the first process counts");
+	ok(t.usage.processes_refused, "it is known");
+	ok(t.usage.processes_peak <= 20, "%lld tasks", (long long)t.usage.processes_peak);
+	nothing_is_left();
+}
+
+static void test_cgroup_spares_the_innocent(void)
+{
+	struct tree t = { .run = rest_a_while, .limits = memory_limit(64 * MB) };
+
+	t.limits.processes = 20;
+	t.limits.cpu_ms = 10000;
+	if (!find_cgroup(&t.cgroup))
+		return;
+	run_tree(&t);
+	is_innocent(&t);
+	ok(!t.usage.oom_killed && !t.usage.processes_refused, "nothing was refused");
+	is_int(t.usage.processes_peak, 1, "one task");
+	ok(t.usage.cpu_ms >= 0 && t.usage.max_rss_kb > 0, "all is known");
+	nothing_is_left();
+}
+
+static void test_groups_of_one_process_have_names_of_their_own(void)
+{
+	struct plan_limits limits = no_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l[3] = { NULL };
+	enum host_cgroup cgroup;
+
+	if (!find_cgroup(&cgroup))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		is_int(limiter_new(&limits, cgroup, &l[i], &err), 0, "%s", err.msg);
+	limiter_free(l[1]);
+	l[1] = NULL;
+	is_int(limiter_new(&limits, cgroup, &l[1], &err), 0, "%s", err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		limiter_free(l[i]);
+	nothing_is_left();
+}
+
+/* --- without a tree ---------------------------------------------------------------- */
+
+static void test_names(void)
+{
+	for (int i = 0; i < N_LIMIT_KINDS; i++)
+		ok(limit_kind_name((enum limit_kind)i), "limit %d has a name", i);
+	is_text(limit_kind_name(LIMIT_FILE_SIZE), "file_size", "as in the result");
+}
+
+static void test_waits_follow_the_headroom(void)
+{
+	int64_t last = 0;
+
+	for (int64_t room = 1; room < INT64_MAX / 4; room *= 4) {
+		int64_t wait = limiter_memory_wait_us(room, 2);
+
+		ok(wait >= last, "more room, no shorter wait");
+		ok(room >= 1 << 30 || wait <= 20000, "20 ms at most for %lld", (long long)room);
+		last = wait;
+	}
+	is_int(last, 250000, "the longest");
+	is_int(limiter_memory_wait_us(-1, 2), 200, "the shortest");
+	ok(limiter_memory_wait_us(64 * MB, 8) < limiter_memory_wait_us(64 * MB, 2), "CPUs count");
+	is_int(limiter_memory_wait_us(64 * MB, 64), limiter_memory_wait_us(64 * MB, 8),
+	       "up to eight of them");
+}
+
+static void test_wrong_starts_are_refused(void)
+{
+	struct plan_limits limits = memory_limit(64 * MB), bad = memory_limit(-1);
+	cleanup_fd int dir_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+
+	is_int(limiter_new(&bad, HOST_CGROUP_NONE, &l, &err), -1, "a negative limit");
+	ok(!l, "untouched");
+	is_int(limiter_new(&limits, HOST_CGROUP_NONE, &l, &err), 0, "%s", err.msg);
+	is_int(limiter_start(l, -1, getpid(), &err), -1, "without a /proc");
+	is_int(limiter_start(l, dir_fd, getpid(), &err), -1, "what is not a /proc");
+	is_int(limiter_add_fs(l, -1, &err), -1, "no file system");
+	for (int i = 0; i < MAX_LIMITER_FS; i++)
+		ok(limiter_add_fs(l, dir_fd, &err) == 0, "file system %d", i);
+	is_int(limiter_add_fs(l, dir_fd, &err), -1, "too many file systems");
+	limiter_free(l);
+	limiter_free(NULL);
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){
+		TAP(test_names),
+		TAP(test_waits_follow_the_headroom),
+		TAP(test_wrong_starts_are_refused),
+		TAP(test_sweep_catches_a_hog),
+		TAP(test_sweep_adds_processes_up),
+		TAP(test_sweep_catches_shared_memory),
+		TAP(test_sweep_catches_tmpfs),
+		TAP(test_sweep_catches_page_tables),
+		TAP(test_sweep_counts_a_mapped_tmpfs_file_once),
+		TAP(test_sweep_spares_what_forks_share),
+		TAP(test_sweep_catches_copies_of_what_was_shared),
+		TAP(test_sweep_survives_processes_that_vanish),
+		TAP(test_sweep_catches_spinners),
+		TAP(test_sweep_spares_the_idle),
+		TAP(test_cgroup_catches_hogs),
+		TAP(test_cgroup_counts_cpu_time),
+		TAP(test_cgroup_refuses_forks),
+		TAP(test_cgroup_spares_the_innocent),
+		TAP(test_groups_of_one_process_have_names_of_their_own),
+		TAP_END });
+}
