@@ -109,6 +109,8 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
+/* Before anything is printed on stdout. */
+void say_start(void);
 /* The last word: `code`, unless what was printed did not get out. */
 int say_done(int code);
 /* One line on stderr; returns EXIT_USAGE. */

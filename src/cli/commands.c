@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A reader that went away is an error like a full disk.  Not for commands that
+ * start others, which would inherit it. */
+void say_start(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}
+
 int say_done(int code)
 {
-	/* A reader that went away is an error like a full disk. */
-	signal(SIGPIPE, SIG_IGN);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return say_usage("cannot write the answer");
 	return code;
@@ -18,7 +23,7 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 {
 	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
 
-	signal(SIGPIPE, SIG_IGN);
+	say_start();
 	if (answer->text)
 		fputs(answer->text, stdout);
 	if (answer->problems)
@@ -255,6 +260,7 @@ int cmd_completion(const struct args *args)
 
 	if (bad)
 		return bad;
+	say_start();
 	if (completion_print(args->words[0], stdout) < 0)
 		return say_usage("'%s' is not a shell; write bash, zsh or fish", args->words[0]);
 	return say_done(EXIT_GOOD);
@@ -266,6 +272,7 @@ int cmd_version(const struct args *args)
 
 	if (bad)
 		return bad;
+	say_start();
 	printf("cordon %s\n", cordon_version());
 	return say_done(EXIT_GOOD);
 }
@@ -276,6 +283,7 @@ int cmd_help(const struct args *args)
 
 	if (args->n_words > 2)
 		return say_usage("help takes [COMMAND]");
+	say_start();
 	if (!args->n_words)
 		help_print(stdout);
 	for (const struct command *c = commands; c->name && args->n_words; c++) {

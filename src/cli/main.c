@@ -70,6 +70,7 @@ int main(int argc, char **argv)
 	if (args_parse(&args, argc - skip, argv + skip) < 0)
 		return EXIT_USAGE;
 	if (args_has(&args, OPT_HELP)) {
+		say_start();
 		help_print_command(args.command, stdout);
 		return say_done(EXIT_GOOD);
 	}
