@@ -31,6 +31,7 @@
 
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
+#define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define DENTS_BYTES	16384
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
@@ -55,6 +56,7 @@ struct credit {
 struct state {
 	int proc_fd, perf_fd;
 	int64_t limit;			/* bytes; INT64_MAX: none */
+	bool cpu_limited;
 	long n_cpus;
 	int64_t tick_us, page;
 	int fs_fds[MAX_LIMITER_FS];	/* borrowed */
@@ -279,6 +281,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	}
 	s->proc_fd = s->perf_fd = -1;
 	s->limit = limits->memory;
+	s->cpu_limited = limits->cpu_ms != INT64_MAX;
 	s->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
 	s->page = sysconf(_SC_PAGESIZE);
@@ -348,6 +351,8 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 		count_ticks(s, sums.ticks);
 	ret->cpu_us = cpu_us(s);
 	judge_memory(s, &sums, ret);
+	if (s->cpu_limited && s->perf_fd < 0)
+		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
 	/* … and the sweeps at most half of it. */
 	ret->wait_us = MAX(ret->wait_us, limiter_now_us() - begin);
 }
