@@ -7,9 +7,10 @@
  * is looked at again, in proportion (PSS), which costs a hundred times as much.
  *
  * GAP: a look in proportion takes 10 to 30 µs a mapped MB, in which memory goes
- * on growing: one hog passes its limit by some MB, several at once, or copies of
- * what was shared, by up to 100 MB.  What is not mapped (buffers of sockets and pipes, memfd) is not seen here;
- * other walls bound it.
+ * on growing: one hog passed its limit by 0 to 2 MB, several at once and copies
+ * of what was shared by 20 to 110 MB, on two busy CPUs.
+ * GAP: what is not mapped (buffers of sockets and pipes, memfd) is not seen
+ * here; other walls bound it.
  *
  * CPU time is the larger of an inherited perf counter and what the tasks say,
  * since each can be dodged alone: the counter by executing a program that may
@@ -40,7 +41,7 @@
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
 struct sums {
 	bool want_status, want_stat, want_share;
-	bool want_mapped;			/* leave files of the private tmpfs out of the share */
+	bool want_mapped;		/* leave files of the private tmpfs out of the share */
 	int64_t anon, shmem, page_tables;	/* bytes; anon with swap */
 	int64_t largest;			/* anon of the largest process */
 	int64_t tasks;
