@@ -44,12 +44,13 @@ enum next {
 	NEXT_AGAIN = -5003	/* it changed meanwhile */
 };
 
-/* Install the descriptor in the caller and answer with its number. */
+/* Install the descriptor in the caller and answer with its number.  Ours is
+ * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
+ * it has written and closed could be found busy by execve, a FIFO's end open. */
 static void give(const struct guard_actor *a, int fd)
 {
 	struct seccomp_notif_addfd add = {
 		.id = a->req.id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (unsigned)fd,
 		.newfd_flags = a->req.flags & O_CLOEXEC,
 	};
@@ -58,8 +59,8 @@ static void give(const struct guard_actor *a, int fd)
 	do
 		rc = guard_rc(ioctl(a->w->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
 	while (rc == -EINTR);
-	if (rc < 0)
-		guard_answer(a->w->listener, a->req.id, rc);
+	close(fd);
+	guard_answer(a->w->listener, a->req.id, rc);
 }
 
 /* Opened without waiting; make it as the caller wanted. */
@@ -95,7 +96,7 @@ static void interrupt(int signal)
 /* Wait in open() for the other end, for as long as the caller does. */
 static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 {
-	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } };
+	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } }, never = { 0 };
 	struct sigaction act = { .sa_handler = interrupt };
 	int rc = -EINTR;
 
@@ -105,6 +106,7 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (rc == -EINTR && guard_is_valid(a->w->listener, a->req.id))
 		rc = reopen(a->w, fd, a->req.flags);
+	setitimer(ITIMER_REAL, &never, NULL);
 	if (rc >= 0)
 		give(a, rc);
 	else
@@ -307,7 +309,6 @@ int guard_open_file(struct guard_actor *a)
 		rc = step(a, &base, path);
 	if (rc >= 0) {
 		give(a, rc);
-		close(rc);
 		return GUARD_ANSWERED;
 	}
 	return rc <= NEXT_FOLLOW ? -ELOOP : rc;

@@ -433,7 +433,7 @@ static bool attend(struct reader *r)
 			return true;
 		if (q.ask == GUARD_ASK_TTY) {
 			reply.rc = controlling_tty(r);
-		} else {
+		} else if (q.ask != GUARD_ASK_CLOSED) {
 			snprintf(name, sizeof(name), q.ask == GUARD_ASK_CWD ? "cwd" : "fd/%d",
 				 q.fd);
 			fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
@@ -443,6 +443,12 @@ static bool attend(struct reader *r)
 			return false;
 	}
 	return false;
+}
+
+static void close_slots(struct reader *r)
+{
+	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
+		fd_close(&r->fds[i]);
 }
 
 static bool hand_over(struct reader *r)
@@ -459,6 +465,7 @@ static bool hand_over(struct reader *r)
 		       n) < 0)
 		return false;
 	r->told_root = true;
+	close_slots(r);
 	return attend(r);
 }
 
@@ -481,8 +488,7 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 		good = hand_over(r);
 	else if (rc < 0)
 		guard_answer(r->w->listener, call->id, rc);
-	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
-		fd_close(&r->fds[i]);
+	close_slots(r);
 	fd_close(&r->proc);
 	return good;
 }
