@@ -29,9 +29,9 @@
 #define LARGE_FILE	0100000
 #endif
 
-#define OPEN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | \
-			 O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | O_DIRECTORY | \
-			 O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
+#define OPEN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | \
+			 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | \
+			 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
 /* Of an object that exists. */
 #define REOPEN_FLAGS	(OPEN_FLAGS & ~(O_CREAT | O_EXCL | O_NOFOLLOW))
 #define FIFO_LOOK_US	100000		/* how often to see whether anyone still waits */
@@ -146,17 +146,19 @@ static int open_fifo(struct guard_actor *a, int fd)
 static int open_tty(struct guard_actor *a)
 {
 	int tty = guard_ask(a, GUARD_ASK_TTY, -1, NULL);
+	/* The number is packed: minor 19-8, major, minor 7-0. */
+	unsigned major = (unsigned)tty >> 8 & 0xfff;
+	unsigned minor = ((unsigned)tty >> 12 & 0xfff00) | ((unsigned)tty & 0xff);
 	cleanup_fd int fd = -1;
 	char path[64];
 	struct stat st;
 
 	if (tty < 0)
 		return tty;
-	/* The number is packed: minor 7-0, major, minor 19-8; pts have 136 on. */
-	snprintf(path, sizeof(path), "/dev/pts/%d", ((tty >> 12) & 0xfff00) | (tty & 0xff));
+	snprintf(path, sizeof(path), "/dev/pts/%u", minor);
 	fd = openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) ||
-	    st.st_rdev != makedev((unsigned)tty >> 8 & 0xfff, ((tty >> 12) & 0xfff00) | (tty & 0xff)))
+	    st.st_rdev != makedev(major, minor))
 		return -ENXIO;
 	return without_nonblock(a, reopen(a->w, fd, a->req.flags | O_NONBLOCK));
 }

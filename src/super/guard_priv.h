@@ -164,7 +164,7 @@ bool guard_is_valid(int listener, uint64_t id);
 /* Permitted and effective capabilities (bits) become these. */
 int guard_set_caps(uint64_t caps, struct cordon_err *err) MUST_USE;
 
-/* --- the actor: guard_serve.c, guard_open.c, guard_path.c ------------------- */
+/* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
 
 struct guard_actor {
 	struct guard_worker *w;

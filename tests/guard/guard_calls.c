@@ -201,7 +201,8 @@ static void renames(void)
 	show("node");
 	say("exchange nothing", renameat2(AT_FDCWD, "node", AT_FDCWD, "zz", RENAME_EXCHANGE));
 	say("bad flags", renameat2(AT_FDCWD, "node", AT_FDCWD, "zz", 64));
-	say("both", renameat2(AT_FDCWD, "node", AT_FDCWD, "zz", RENAME_EXCHANGE | RENAME_NOREPLACE));
+	say("both", renameat2(AT_FDCWD, "node", AT_FDCWD, "zz",
+			      RENAME_EXCHANGE | RENAME_NOREPLACE));
 	say("other file system", rename("none", "/proc/none"));
 	say("symlink", rename("sym", "symr"));
 	show("symr");

@@ -16,6 +16,7 @@ while [ $i -lt 40 ]; do
 	i=$((i + 1))
 done
 printf 'int main(void) { return 0; }\n' >main.c
+# shellcheck disable=SC2016 # for make to expand
 printf 'all:\n\t@for f in d*/e*/*.c; do cp $$f $$f.o || exit 1; done\n' >Makefile
 ln -s main.c link.c
 chmod 755 Makefile
