@@ -13,19 +13,21 @@
 
 /* The same directory can be mounted in two places: a name is also guarded when
  * its directory is the very one in which a guarded name stands. */
-static enum guard_verdict match_alias(const struct guard_name *name, struct str folded,
-				      const struct stat *dir, struct guard_rests *rests)
+static enum guard_verdict match_alias(const struct guard_name *name, struct str folded, int dir,
+				      struct guard_rests *rests)
 {
 	char path[MAX_GUARD_NAME + 1];
 	enum guard_verdict verdict = GUARD_FREE;
-	struct stat st;
+	struct stat st, here;
 
 	for (size_t i = 0; i < name->n_parts && !name->anywhere; i++) {
 		if (!str_eq(name->parts[i], folded))
 			continue;
 		snprintf(path, sizeof(path), "%.*s", (int)(name->raw[i].s - name->text),
 			 name->text);
-		if (stat(path, &st) < 0 || st.st_dev != dir->st_dev || st.st_ino != dir->st_ino)
+		if (fstat(dir, &here) < 0)
+			return GUARD_HELD;
+		if (stat(path, &st) < 0 || st.st_dev != here.st_dev || st.st_ino != here.st_ino)
 			continue;
 		if (i + 1 == name->n_parts || !guard_rests_add(rests, name, i + 1))
 			return GUARD_HELD;
@@ -39,12 +41,10 @@ static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place 
 	enum guard_verdict verdict = p->rests.n ? GUARD_PREFIX : GUARD_FREE;
 	char text[NAME_MAX + 1];
 	struct str folded = { text, guard_fold((struct str){ p->last, p->n_last }, text) };
-	struct stat st;
 
-	if (fstat(p->dir, &st) < 0)
-		return GUARD_HELD;
 	for (size_t i = 0; i < a->w->names->n; i++) {
-		enum guard_verdict v = match_alias(&a->w->names->items[i], folded, &st, &p->rests);
+		enum guard_verdict v = match_alias(&a->w->names->items[i], folded, p->dir,
+						   &p->rests);
 
 		if (v > verdict)
 			verdict = v;

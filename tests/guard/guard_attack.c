@@ -1,7 +1,7 @@
 /* guard-attack: tries to make guarded names in the working directory.
  *
  * Guarded are, in it: .env and .vscode/tasks.json at any depth,
- * .envrc and .git/hooks.
+ * .envrc, .git/hooks and deep/er/name.
  * For each attempt prints `NAME made` or `NAME refused`, by what is there
  * afterwards; the errno is shown for readers.  tests/suite/guard runs it without
  * the guard, where each must succeed, and with it.
@@ -425,6 +425,31 @@ static void tasks_by_rename(void)
 	rename("a/x", "a/.vscode");
 }
 
+static void deep_by_rename(void)
+{
+	mkdir("y", 0755);
+	mkdir("y/er", 0755);
+	put("y/er/name");
+	rename("y", "deep");
+}
+
+static void deep_by_rename_inside(void)
+{
+	mkdir("deep", 0755);
+	mkdir("deep/y", 0755);
+	put("deep/y/name");
+	rename("deep/y", "deep/er");
+}
+
+static void deep_by_link_inside(void)
+{
+	mkdir("y", 0755);
+	mkdir("z", 0755);
+	put("z/name");
+	tried(symlink("../z", "y/er"));
+	rename("y", "deep");
+}
+
 static void env_in_new_folder(void)
 {
 	mkdir("a", 0755);
@@ -578,6 +603,9 @@ static const struct attack {
 	{ "hooks: other case", ".git/HOOKS", hooks_in_other_case },
 	{ "tasks.json in a new folder", "a/.vscode/tasks.json", tasks_in_new_folder },
 	{ "tasks.json by rename", "a/.vscode/tasks.json", tasks_by_rename },
+	{ "deep: rename from the top", "deep/er/name", deep_by_rename },
+	{ "deep: rename in the middle", "deep/er/name", deep_by_rename_inside },
+	{ "deep: link inside what moves", "deep/er/name", deep_by_link_inside },
 	{ ".env in a new folder", "a/b/.env", env_in_new_folder },
 	{ ".env into a folder", "made/.env", below_held },
 	{ "second mount", ".envrc", by_alias },

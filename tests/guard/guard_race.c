@@ -1,12 +1,14 @@
 /* guard-race: races that would make a guarded name if judging and acting could
  * be told apart.  Guarded: .envrc and .git/hooks of the working directory.
  *
- *   guard-race flip|swap|rename|crowd COUNT_OR_SECONDS
+ *   guard-race flip|swap|rename|crowd|flood|execute|rebind COUNT_OR_SECONDS
  *
- * Prints how often the name was made.
+ * Prints how often the name was made; for the last two, how often a file that
+ * was just written could not be executed, an address just closed not be bound.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,11 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/macros.h"
 
 static char path[16] = "fine";	/* changed by a thread while the call is made */
 static atomic_bool done;
@@ -104,62 +109,43 @@ static long swap(long count)
 
 /* --- a directory moves while something is made in it ------------------------- */
 
-struct shared {
-	atomic_uint moves;	/* odd while one is going on; 2 mod 4: it is .git */
-	atomic_bool done;
-};
+static atomic_bool *ended;
 
-static void move_about(struct shared *s)
+static void make_hooks(int dir)
 {
-	while (!s->done) {
-		s->moves++;
-		if (rename("x", ".git") < 0) {
-			s->moves--;
-			continue;
-		}
-		s->moves++;
-		s->moves++;
-		rename(".git", "x");
-		s->moves++;
-	}
-	_exit(0);
-}
-
-static void make_hooks(struct shared *s, int dir)
-{
-	while (!s->done) {
+	while (!*ended) {
 		mkdirat(dir, "hooks", 0755);
 		unlinkat(dir, "hooks", AT_REMOVEDIR);
 	}
 	_exit(0);
 }
 
+/* Only we move the directory, so what we see while it is .git was there then. */
 static long rename_race(long seconds)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	time_t end = time(NULL) + seconds;
-	long made = 0, looks = 0;
+	long made = 0, moves = 0;
+	struct stat st;
 	int dir;
 
+	ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	mkdir("x", 0755);
 	dir = open("x", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fork() == 0)
-		move_about(s);
-	if (fork() == 0)
-		make_hooks(s, dir);
-	for (; time(NULL) < end; looks++) {
-		unsigned before = s->moves;
-		struct stat st;
-		bool there = fstatat(dir, "hooks", &st, AT_SYMLINK_NOFOLLOW) == 0;
-
-		if (there && before % 4 == 2 && s->moves == before)
-			made++;
+		make_hooks(dir);
+	while (time(NULL) < end) {
+		if (rename("x", ".git") < 0)
+			continue;
+		for (int i = 0; i < 20; i++)
+			made += fstatat(dir, "hooks", &st, AT_SYMLINK_NOFOLLOW) == 0;
+		moves++;
+		rename(".git", "x");
 	}
-	s->done = true;
+	*ended = true;
 	while (wait(NULL) > 0)
 		;
-	printf("looks %ld moves %u\n", looks, s->moves / 2);
+	printf("moves %ld\n", moves);
 	return made;
 }
 
@@ -203,18 +189,76 @@ static long crowd(long count)
 	return bad;
 }
 
+static long flood(long count)
+{
+	long made = 0;
+
+	for (long i = 0; i < count; i++)
+		made += mkdir(".envrc", 0755) == 0 && rmdir(".envrc") == 0;
+	return made;
+}
+
+/* --- nobody else holds what was closed --------------------------------------- */
+
+static int write_and_run(void)
+{
+	static const char script[] = "#!/bin/true\n";
+	int fd = open("script", O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0755), status;
+	pid_t pid;
+
+	tried(write(fd, script, sizeof(script) - 1));
+	close(fd);
+	pid = vfork();
+	if (pid == 0) {
+		execl("./script", "script", (char *)NULL);
+		_exit(1);
+	}
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static long execute(long count)
+{
+	long busy = 0;
+
+	for (long i = 0; i < count; i++) {
+		busy += write_and_run() != 0;
+		unlink("script");
+	}
+	return busy;
+}
+
+static long rebind(long count)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t n = sizeof(a);
+	long busy = 0;
+
+	for (long i = 0; i < count; i++) {
+		int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+		busy += bind(s, (struct sockaddr *)&a, sizeof(a)) < 0;
+		if (i == 0)
+			getsockname(s, (struct sockaddr *)&a, &n);
+		close(s);
+	}
+	return busy;
+}
+
+static const struct {
+	const char *name;
+	long (*run)(long);
+} kinds[] = {
+	{ "flip", flip },   { "swap", swap },   { "rename", rename_race }, { "crowd", crowd },
+	{ "flood", flood }, { "execute", execute }, { "rebind", rebind },
+};
+
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? strtol(argv[2], NULL, 10) : 1, made = -1;
 
-	if (argc > 1 && strcmp(argv[1], "flip") == 0)
-		made = flip(n);
-	else if (argc > 1 && strcmp(argv[1], "swap") == 0)
-		made = swap(n);
-	else if (argc > 1 && strcmp(argv[1], "rename") == 0)
-		made = rename_race(n);
-	else if (argc > 1 && strcmp(argv[1], "crowd") == 0)
-		made = crowd(n);
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(argv[1], kinds[i].name) == 0)
+			made = kinds[i].run(n);
 	printf("made %ld\n", made);
 	return 0;
 }
