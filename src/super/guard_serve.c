@@ -249,8 +249,11 @@ static int make_bind(struct guard_actor *a)
 {
 	cleanup_place struct guard_place p = GUARD_PLACE;
 	struct sockaddr_storage addr = { 0 };
-	int rc;
+	/* The caller may close the socket at once, and then nobody may hold it. */
+	int rc = guard_ask(a, GUARD_ASK_CLOSED, -1, NULL);
 
+	if (rc < 0)
+		return rc;
 	if (!a->req.n_new) {
 		memcpy(&addr, old_text(a), a->req.n_old);
 		return guard_rc(bind(a->fds[GUARD_SLOT_SOCKET], (const struct sockaddr *)&addr,
@@ -326,10 +329,10 @@ void guard_actor_loop(struct guard_worker *w)
 		a.links = 0;
 		umask(a.req.umask);
 		rc = acts[a.req.op](&a);
-		if (rc != GUARD_ANSWERED)
-			guard_answer(w->listener, a.req.id, rc);
 		for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 			fd_close(&a.fds[i]);
+		if (rc != GUARD_ANSWERED)
+			guard_answer(w->listener, a.req.id, rc);
 		if (guard_send(w->sock, &done, sizeof(done), NULL, 0) < 0)
 			return;
 	}
