@@ -39,7 +39,8 @@ struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
-	bool keep;		/* only where it lies inside something already mounted */
+	bool keep;		/* what the target leads to, over itself; nothing where there is none */
+	bool file;		/* keep: unless it is a directory */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
