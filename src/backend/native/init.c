@@ -356,6 +356,8 @@ static bool obey(const struct init *in, pid_t command)
 		return false;
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
+	if (m.kind == NATIVE_PAUSE)
+		kill(-1, m.value);
 	if (m.kind == NATIVE_TERMINATE) {
 		kill(-1, m.value);
 		kill(-1, SIGCONT);
