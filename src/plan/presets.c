@@ -34,11 +34,11 @@ const char *const preset_config[] = {
 	".npm/_cacache", ".cache/go-build", ".cache/pip/wheels", NULL };
 
 const char *const protect_git[] = {
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/modules",
-	NULL };
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes",
+	".git/modules", ".git/worktrees", NULL };
 
 const char *const protect_agent[] = {
-	"cordon.toml", "harness.md", ".harness", ".claude", ".mcp.json", ".codex", ".gemini",
+	"cordon.toml", "harness.md", ".harness", "task.toml", ".claude", ".mcp.json", ".codex", ".gemini",
 	".cursor", ".cursorrules", ".windsurf", ".aider.conf.yml", ".continue", ".vscode", ".idea",
 	".zed", ".devcontainer", ".envrc", ".srt-settings.json", NULL };
 
