@@ -168,8 +168,10 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 	if (!has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
-		if (names[i][0] == '/' || home)
+		if (names[i][0] == '/' || home) {
 			add_readable(f, below(f, home ? home : "/", names[i]), true);
+			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
+		}
 }
 
 static void add_devices(struct files *f)

@@ -41,6 +41,7 @@ struct plan_mount {
 	bool exec;		/* tmpfs: programs may be executed from it */
 	bool keep;		/* what the target leads to, over itself; nothing where there is none */
 	bool file;		/* keep: unless it is a directory */
+	bool plain;		/* no link on the way to the source: an earlier command may have made it */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */

@@ -39,6 +39,21 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
+/* -1 with errno; ELOOP where a link is on the way. */
+static int open_plain_tree(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)), tree, error;
+
+	if (at < 0)
+		return -1;
+	tree = sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	error = errno;
+	close(at);
+	errno = error;
+	return tree;
+}
+
 static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
@@ -47,7 +62,9 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 		*ret = NO_SOURCE;
 		return 0;
 	}
-	*ret = sys_open_tree(AT_FDCWD, m->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	*ret = m->plain ? open_plain_tree(m->source) :
+			  sys_open_tree(AT_FDCWD, m->source,
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
 		if (m->optional && is_absence(errno))
 			return 0;
@@ -300,11 +317,15 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		       const struct target *t, struct cordon_err *err)
 {
-	char size[32];
-	const char *options[3][2] = { { "mode", "1777" }, { "nr_inodes", "1m" }, { "size", size } };
+	char size[32], inodes[32];
+	const char *options[3][2] = { { "mode", "1777" }, { "nr_inodes", inodes }, { "size", size } };
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->exec ? 0 : MOUNT_ATTR_NOEXEC);
 	int mnt;
 
+	/* About 1 KB of the kernel's memory each, on the account of whoever makes
+	 * the name, which may be the guard. */
+	snprintf(inodes, sizeof(inodes), "%lld",
+		 (long long)MIN(MAX(in->plan->limits.memory / 4096, 4096), 1 << 20));
 	snprintf(size, sizeof(size), "%lld", (long long)m->size);
 	mnt = new_fs("tmpfs", (const char *const(*)[2])options, m->size == INT64_MAX ? 2 : 3, attrs,
 		     err);
@@ -341,6 +362,9 @@ static const struct {
 	bool optional;
 } sysctls[] = {
 	{ "sys/user/max_user_namespaces", "0", false },
+	/* Half of what the caller's other programs have, at most. */
+	{ "sys/user/max_inotify_instances", "64", true },
+	{ "sys/user/max_inotify_watches", "65536", true },
 	{ "sys/kernel/msgmni", "16", true },
 	{ "sys/fs/mqueue/queues_max", "16", true },
 };
