@@ -1,9 +1,12 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A reader that went away is an error like a full disk.  Not for commands that
  * start others, which would inherit it. */
@@ -62,13 +65,25 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-/* The result, kept as a file of its own: whole or not there. */
-static int write_result(const char *path, const char *text)
+/* Opened before the command runs, which could put a link to anywhere in its
+ * place; one of an earlier run is not followed either. */
+static FILE *open_result(const char *path)
 {
-	FILE *out = fopen(path, "we");
-	bool good = out && fputs(text ? text : "", out) >= 0;
+	bool is_device = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (is_device ? 0 : O_NOFOLLOW | O_NONBLOCK),
+		      0666);
 
-	if (out && fclose(out) != 0)
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static int write_result(FILE *out, const char *path, const char *text)
+{
+	struct stat st;
+	bool good = fstat(fileno(out), &st) == 0 &&
+		    (!S_ISREG(st.st_mode) || ftruncate(fileno(out), 0) == 0) &&
+		    fputs(text ? text : "", out) >= 0;
+
+	if (fclose(out) != 0)
 		good = false;
 	return good ? 0 : say_usage("cannot write '%s'", path);
 }
@@ -79,9 +94,12 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
+	FILE *out = file ? open_result(file) : NULL;
 	struct cordon_err err;
 	int code, rc;
 
+	if (file && !out)
+		return say_usage("cannot write '%s'; it must be a file, and no link", file);
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -91,7 +109,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (rc == 0 && file && write_result(file, answer.text) != 0)
+	if (out && write_result(out, file, rc == 0 ? answer.text : NULL) != 0)
 		code = 125;
 	if (file && answer.text) {
 		free(answer.text);

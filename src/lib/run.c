@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
@@ -21,6 +22,32 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			return -1;
 	r->policy_files = files;
 	r->n_policy_files = c->n_sources;
+	return 0;
+}
+
+/* The caller's home as the machine knows it: HOME may be unset, or another's. */
+static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
+{
+	struct cordon_err ignored;
+	struct str rest;
+
+	if (fd_read_file("/etc/passwd", MAX_SOURCE_BYTES, &c->arena, &rest, &ignored) < 0)
+		return 0;
+	while (rest.n) {
+		size_t n = str_find(rest, '\n');
+		struct str line = str_first(rest, n), parts[6] = { 0 };
+		uint64_t uid;
+
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			size_t end = str_find(line, ':');
+
+			parts[i] = str_first(line, end);
+			line = str_from_pos(line, end < line.n ? end + 1 : end);
+		}
+		if (str_parse_u64(parts[2], &uid) && uid == geteuid() && str_starts(parts[5], "/"))
+			return path_resolve(&c->arena, parts[5], "/", ret, err);
+	}
 	return 0;
 }
 
@@ -52,7 +79,7 @@ static int compile(struct composition *c, const struct cordon_request *req,
 		return err_nomem(err);
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
-	if (list_policy_files(c, &r, err) < 0)
+	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0)
 		return -1;
 	return plan_compile(&c->policy, caps, &r, &c->arena, plan, err);
 }

@@ -171,8 +171,10 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 	if (!has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
-		if (names[i][0] == '/' || home)
+		if (names[i][0] == '/' || home) {
 			add_readable(f, below(f, home ? home : "/", names[i]), true);
+			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
+		}
 }
 
 static void add_devices(struct files *f)
@@ -255,6 +257,14 @@ static void protect(struct files *f, const char *path)
 	add_guarded(f, path);
 }
 
+/* In a linked worktree `.git` is a file which says where the rest is. */
+static void protect_git_file(struct files *f, const char *root)
+{
+	struct plan_mount *m = add_mount(f, MOUNT_RO, NULL, below(f, root, ".git"));
+
+	m->optional = m->keep = m->file = true;
+}
+
 static void protect_below(struct files *f, const char *root, const char *const *names)
 {
 	for (size_t i = 0; names[i]; i++)
@@ -272,6 +282,8 @@ static void add_protected_sets(struct files *f, const char *root)
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (has_word(f, F_FILES_PROTECT, sets[i].word))
 			protect_below(f, root, sets[i].names);
+	if (has_word(f, F_FILES_PROTECT, "git"))
+		protect_git_file(f, root);
 }
 
 static bool is_pattern(const char *path)
@@ -344,17 +356,29 @@ static bool is_named(const struct files *f, const char *path)
 	return false;
 }
 
-static int add_masks(struct files *f)
+/* What is there is masked; what is not can not be made either: a key in ~/.ssh
+ * that was not there lets somebody in. */
+static void mask_credentials(struct files *f, const char *home)
 {
-	const struct field_value *deny = list(f, F_FILES_DENY);
-	const char *home = f->request->home;
-
 	for (size_t i = 0; home && credentials[i]; i++) {
 		const char *path = below(f, home, credentials[i]);
 
-		if (!is_named(f, path))
-			mask(f, path);
+		if (is_named(f, path))
+			continue;
+		mask(f, path);
+		if (is_within(f, F_FILES_WRITE, path))
+			add_guarded(f, path);
 	}
+}
+
+static int add_masks(struct files *f)
+{
+	const struct field_value *deny = list(f, F_FILES_DENY);
+
+	mask_credentials(f, f->request->home);
+	if (f->request->own_home && (!f->request->home ||
+				     strcmp(f->request->home, f->request->own_home) != 0))
+		mask_credentials(f, f->request->own_home);
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
 	if (f->whole)
@@ -373,8 +397,33 @@ static int add_masks(struct files *f)
 	return 0;
 }
 
-int files_compile(const struct policy *p, const struct plan_request *r,
-		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+/* The kernel's own file systems: the host's processes, its devices and its
+ * settings are not files that a root could mean. */
+static int check_roots(struct files *f)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ };
+	static const char *const kernels[] = { "/proc", "/dev", "/sys" };
+
+	if (is_within(f, F_FILES_WRITE, "/"))
+		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(kernels); k++) {
+			const struct field_value *v = list(f, ids[i]);
+
+			for (size_t n = 0; n < v->n; n++)
+				if (path_within(v->items[n].text.s, kernels[k]) &&
+				    !path_within(v->items[n].text.s, "/dev/shm") &&
+				    (ids[i] == F_FILES_WRITE || k == 0))
+					return err_set(f->err, CORDON_E_HOST,
+						       "'%s' belongs to the kernel and cannot be a root; the "
+						       "command has a %s of its own", v->items[n].text.s,
+						       kernels[k]);
+		}
+	return 0;
+}
+
+int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
+		  struct plan *plan, struct cordon_err *err)
 {
 	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
 
@@ -383,8 +432,8 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 		f.whole |= strcmp(p->base.f[F_FILES_READ].items[i].text.s, "/") == 0;
 	if (f.whole)
 		add_mount(&f, MOUNT_RO, "/", "/");
-	if (is_within(&f, F_FILES_WRITE, "/"))
-		return err_set(err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	if (check_roots(&f) < 0)
+		return -1;
 	add_access(&f, "/", LL_READ_DIR, false);
 	add_system(&f);
 	add_temp(&f);

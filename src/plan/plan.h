@@ -40,7 +40,9 @@ struct plan_mount {
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
 	bool root;		/* a root of the policy: names are looked for below it */
-	bool keep;		/* only where it lies inside something already mounted */
+	bool keep;		/* what the target leads to, over itself; nothing where there is none */
+	bool file;		/* keep: unless it is a directory */
+	bool plain;		/* no link on the way to the source: an earlier command may have made it */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */

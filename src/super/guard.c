@@ -147,12 +147,18 @@ static int become_reader(struct start *s, struct cordon_err *err)
 	return keep_only(keep, ARRAY_SIZE(keep), err);
 }
 
+/* What the kernel refuses at a mount point (renaming it, or something over it)
+ * it refuses only to those who see the mount. */
 static int become_actor(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, s->ready };
 
-	if (enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT, err) < 0)
+	if (enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN, err) < 0)
+		return -1;
+	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
+		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
+	if (guard_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
 	if (s->o->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->o->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the Landlock rules of the tree");
@@ -234,7 +240,8 @@ static void end_all(const struct pollfd *pidfds)
 static int keep(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
-	int fds[] = { o->listener, o->userns, o->ruleset, o->alive, s->worker.denials, s->ready };
+	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset,
+		      o->alive,	   s->worker.denials, s->ready };
 	struct pollfd watched[2 * N_PAIRS + 2] = { 0 };
 
 	if (setsid() < 0)

@@ -134,9 +134,9 @@ int guard_check_landing(const struct guard_place *from, const struct guard_place
 	at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0)
 		return guard_rc(at);
-	if (fstat(at, &st) < 0 || S_ISLNK(st.st_mode))
+	if (fstat(at, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 1;
-	for (size_t i = 0; rc == 0 && S_ISDIR(st.st_mode) && i < to->rests.n; i++)
+	for (size_t i = 0; rc == 0 && i < to->rests.n; i++)
 		rc = scan(at, to->rests.items[i].parts, to->rests.items[i].n);
 	/* What can not be read may hold anything. */
 	return rc < 0 ? 1 : rc;

@@ -238,7 +238,9 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
-	if (verdict != GUARD_HELD)
+	/* A file where a guarded name's path leads through can stand for it all:
+	 * git takes a file `.git` for the word where its directory is. */
+	if (verdict == GUARD_FREE)
 		rc = open_new(a, p);
 	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		rc = -EEXIST;

@@ -163,6 +163,8 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;
+	} else if (s.tasks_over) {
+		over = LIMIT_PROCESSES;
 	} else if (watch_cpu && s.cpu_us >= l->cpu_limit_us) {
 		l->said_cpu = true;
 		watch_cpu = false;

@@ -14,6 +14,7 @@ struct limiter_paths {
 struct limiter_sample {
 	int64_t cpu_us;			/* used so far; -1: not known */
 	bool memory_over;
+	bool tasks_over;		/* more tasks than the limit, which nothing else bounds */
 	int64_t wait_us;		/* for memory's sake; -1: none */
 };
 

@@ -37,6 +37,8 @@
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define DENTS_BYTES	16384
+#define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
+#define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
 struct sums {
@@ -70,6 +72,7 @@ struct state {
 	struct credit credit;
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
+	int64_t tasks_limit;		/* for uid 0, whom RLIMIT_NPROC does not bind */
 	/* For getdents64(): aligned as its records are. */
 	_Alignas(struct dirent64) char dents[DENTS_BYTES];
 };
@@ -151,7 +154,7 @@ static void walk(struct state *s, struct sums *sums)
 	}
 }
 
-/* Bytes in the private file systems. */
+/* Bytes in the private file systems; an empty file takes memory, too. */
 static int64_t fs_used(const struct state *s)
 {
 	int64_t bytes = 0;
@@ -160,7 +163,8 @@ static int64_t fs_used(const struct state *s)
 		struct statfs st;
 
 		if (fstatfs(s->fs_fds[i], &st) == 0)
-			bytes += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize;
+			bytes += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize +
+				 (int64_t)(st.f_files - st.f_ffree) * INODE_BYTES;
 	}
 	return bytes;
 }
@@ -300,6 +304,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	s->proc_fd = s->perf_fd = -1;
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
+	s->tasks_limit = geteuid() == 0 ? limits->processes : INT64_MAX;
 	s->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
 	s->page = sysconf(_SC_PAGESIZE);
@@ -371,6 +376,9 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 	judge_memory(s, &sums, ret);
 	if (s->cpu_limited && s->perf_fd < 0)
 		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
+	ret->tasks_over = sums.tasks > s->tasks_limit;
+	if (s->tasks_limit != INT64_MAX)
+		ret->wait_us = MIN(ret->wait_us, TASKS_LOOK_US);
 	/* … and the sweeps at most half of it. */
 	ret->wait_us = MAX(ret->wait_us, limiter_now_us() - begin);
 }

@@ -35,7 +35,7 @@ struct run {
 	struct stdio stdio;
 	int signals;
 	int alive[2];		/* the guard reads the end of us from it */
-	int userns;		/* of the tree, for the guard; or -1 */
+	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
 };
@@ -118,10 +118,14 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 		r->res->usage.max_rss_kb = m->max_rss_kb;
 		return 0;
 	case NATIVE_STOPPED:
-		/* A shell's job control sees us stop, and continues us. */
-		if (isatty(0))
-			raise(SIGSTOP);
-		native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
+		/* A shell's job control sees us stop, and continues us.  Without
+		 * such a shell the kernel takes no notice of this signal.  While
+		 * we stand still nobody watches the limits: so does all inside. */
+		if (isatty(0)) {
+			native_send(&r->child, NATIVE_PAUSE, SIGSTOP);
+			raise(SIGTSTP);
+		}
+		native_send(&r->child, NATIVE_PAUSE, SIGCONT);
 		return 0;
 	default:
 		return err_set(err, CORDON_E_BUG, "init sent a message of kind %d", m->kind);
@@ -192,6 +196,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.n_names = r->plan->n_guarded,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
+		.mntns = r->mntns,
 		.ruleset = r->fds.fd[NATIVE_RULESET],
 		.alive = r->alive[0],
 	};
@@ -204,7 +209,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 }
 
 /* While init can still be looked at. */
-static int open_userns(struct run *r, struct cordon_err *err)
+static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
@@ -212,8 +217,10 @@ static int open_userns(struct run *r, struct cordon_err *err)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
-	if (r->userns < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open the user namespace");
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", r->child.pid);
+	r->mntns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->userns < 0 || r->mntns < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the namespaces of the tree");
 	return 0;
 }
 
@@ -230,7 +237,7 @@ static void check_limits(struct run *r)
 		return;
 	over = limiter_check(r->limiter, &wait_us);
 	r->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
-	if (over == LIMIT_MEMORY)
+	if (over == LIMIT_MEMORY || over == LIMIT_PROCESSES)
 		stop_for(r, over, 0);
 	else if (over == LIMIT_CPU)
 		stop_for(r, over, SIGXCPU);
@@ -347,7 +354,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
 		return -1;
-	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_userns(r, err) < 0)
+	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -395,10 +402,12 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.signals = -1,
 		.alive = { -1, -1 },
 		.userns = -1,
+		.mntns = -1,
 		.deadline_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
 	};
+	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
 	sigset_t old;
 	int rc;
 
@@ -427,6 +436,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&r.alive[i]);
 	fd_close(&r.userns);
+	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
@@ -434,5 +444,6 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.signals >= 0)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
+	signal(SIGPIPE, old_pipe);
 	return rc;
 }

@@ -287,10 +287,12 @@ static int start_guard(struct box *b, const int *fds, int n)
 	int rc;
 
 	o.userns = open_of(b->pid, "ns/user");
+	o.mntns = open_of(b->pid, "ns/mnt");
 	rc = guard_start(&o, &b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
 	close(o.userns);
+	close(o.mntns);
 	for (int i = 0; i < n; i++)
 		close(fds[i]);
 	return rc;

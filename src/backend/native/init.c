@@ -149,7 +149,9 @@ static int step_limits(struct init *in, struct cordon_err *err)
 {
 	const struct plan_limits *l = &in->plan->limits;
 
-	if (limit(RLIMIT_CORE, 0, "core files", err) < 0 ||
+	/* 1 and not 0: a program that takes core dumps from a pipe is started
+	 * outside, as root, whatever the limit; but for 1. */
+	if (limit(RLIMIT_CORE, 1, "core files", err) < 0 ||
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
@@ -357,6 +359,8 @@ static bool obey(const struct init *in, pid_t command)
 		return false;
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
+	if (m.kind == NATIVE_PAUSE)
+		kill(-1, m.value);
 	if (m.kind == NATIVE_TERMINATE) {
 		kill(-1, m.value);
 		kill(-1, SIGCONT);
@@ -373,8 +377,10 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	for (;;) {
 		if (reap(in, command))
 			_exit(0);
+		/* The command has our uid and could leave us no descriptors to
+		 * wait for (prlimit): then look at all of them. */
 		if (poll(fds, 2, -1) < 0)
-			continue;
+			fds[0].revents = fds[1].revents = POLLIN;
 		if (fds[1].revents)
 			while (read(signals, &si, sizeof(si)) > 0)
 				;

@@ -23,7 +23,8 @@ enum native_kind {
 	/* to init */
 	NATIVE_GO,		/* maps are written, limits joined */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
-	NATIVE_TERMINATE,	/* value: send this signal to everything inside */
+	NATIVE_TERMINATE,	/* value: send this signal to everything inside, and SIGCONT */
+	NATIVE_PAUSE,		/* value: SIGSTOP or SIGCONT, to everything inside */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
 	NATIVE_READY,		/* everything is taken away; value: bits of enum native_fd */
