@@ -108,7 +108,7 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
 	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
-			   strerrordesc_np(res->exec_errno));
+			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	return answer_fill(ret, true, &out, c, 0, err);

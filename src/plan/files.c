@@ -191,6 +191,7 @@ static void add_devices(struct files *f)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
 	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
 	add_access(f, "/dev/tty", LL_TERMINAL, true);
 	add_private(f, "/dev/shm");
 	add_mount(f, MOUNT_PROC, NULL, "/proc");

@@ -17,6 +17,16 @@ void run_result_release(struct run_result *r)
 	r->n_denials = 0;
 }
 
+/* What to say about an exec that failed. */
+const char *run_exec_problem(int error)
+{
+	if (error == ENOENT || error == ENOTDIR)
+		return "command not found";
+	if (error == ELIBACC)
+		return "the interpreter that it names is not inside the cordon";
+	return strerrordesc_np(error);
+}
+
 static bool is_not_found(const struct run_result *r)
 {
 	return r->exec_errno == ENOENT || r->exec_errno == ENOTDIR;
@@ -51,7 +61,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 		cleanup_buf struct buf text = BUF(8192);
 
 		buf_printf(&text, "%s: %s", plan->argv[0],
-			   is_not_found(r) ? "command not found" : strerrordesc_np(r->exec_errno));
+			   run_exec_problem(r->exec_errno));
 		json_put_text(j, buf_text(&text));
 	} else {
 		json_put_text(j, r->err.msg);

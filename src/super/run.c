@@ -38,6 +38,7 @@ struct run {
 	int userns;		/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
+	bool paused;		/* everything inside was stopped together with us */
 };
 
 static int64_t now_us(void)
@@ -89,7 +90,11 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 
 static int on_ready(struct run *r, struct cordon_err *err)
 {
+	int *terminal = &r->fds.fd[NATIVE_TERMINAL];
+
 	r->res->started = true;
+	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
+		return -1;
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
@@ -97,6 +102,14 @@ static int on_ready(struct run *r, struct cordon_err *err)
 		return -1;
 	r->look_at_us = now_us();
 	return 0;
+}
+
+/* As the caller's job control wants it; returns when it lets us go on. */
+static void stop_with_caller(struct run *r)
+{
+	stdio_pause(&r->stdio);
+	raise(SIGSTOP);
+	stdio_resume(&r->stdio);
 }
 
 static int on_message(struct run *r, const struct native_message *m, struct cordon_err *err)
@@ -118,10 +131,12 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 		r->res->usage.max_rss_kb = m->max_rss_kb;
 		return 0;
 	case NATIVE_STOPPED:
-		/* A shell's job control sees us stop, and continues us. */
-		if (isatty(0))
-			raise(SIGSTOP);
-		native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
+		/* ^Z in the terminal: the caller's shell sees us stop, and
+		 * continues us.  Elsewhere it stays stopped until a SIGCONT. */
+		if (r->stdio.raw) {
+			stop_with_caller(r);
+			native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
+		}
 		return 0;
 	default:
 		return err_set(err, CORDON_E_BUG, "init sent a message of kind %d", m->kind);
@@ -138,15 +153,32 @@ static int read_messages(struct run *r, struct cordon_err *err)
 	return 0;
 }
 
-static void on_signal(struct run *r)
+static void on_signal(struct run *r, int signal)
+{
+	switch (signal) {
+	case SIGWINCH:
+		stdio_resize(&r->stdio);
+		break;
+	case SIGTSTP:		/* from the caller's terminal, or its shell */
+		r->paused = true;
+		native_send(&r->child, NATIVE_SIGNAL_ALL, SIGSTOP);
+		stop_with_caller(r);
+		break;
+	case SIGCONT:
+		native_send(&r->child, r->paused ? NATIVE_SIGNAL_ALL : NATIVE_SIGNAL, SIGCONT);
+		r->paused = false;
+		break;
+	default:
+		native_send(&r->child, NATIVE_SIGNAL, signal);
+	}
+}
+
+static void read_signals(struct run *r)
 {
 	struct signalfd_siginfo si;
 
 	while (read(r->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		if (si.ssi_signo == SIGWINCH)
-			stdio_resize(&r->stdio);
-		else
-			native_send(&r->child, NATIVE_SIGNAL, (int)si.ssi_signo);
+		on_signal(r, (int)si.ssi_signo);
 }
 
 static void add_denial(struct run *r, const char *kind, const char *what, const char *reason,
@@ -273,7 +305,7 @@ static int loop(struct run *r, struct cordon_err *err)
 		if (fds[POLL_CHILD].revents)
 			return 0;
 		if (fds[POLL_SIGNALS].revents)
-			on_signal(r);
+			read_signals(r);
 		if (fds[POLL_LIMITER].revents)
 			r->look_at_us = 0;
 		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
@@ -309,12 +341,17 @@ static void wait_for_end(struct run *r)
 static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-					 SIGCONT };
+					 SIGCONT, SIGTSTP };
+	struct sigaction now;
 	sigset_t set;
 
 	sigemptyset(&set);
+	/* What the caller ignores (nohup, a shell's background job) is ignored
+	 * by the command, too. */
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
-		sigaddset(&set, forwarded[i]);
+		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, forwarded[i]);
+	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, old);
 	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r->signals < 0)
@@ -322,12 +359,22 @@ static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
 	return 0;
 }
 
+/* In a user namespace of an ordinary user root's groups are that user's, and
+ * nobody can leave them. */
+static bool is_root_of_a_user(void)
+{
+	cleanup_fd int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+	char text[4];
+
+	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
+}
+
 static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0)
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && !is_root_of_a_user())
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	/* init is none of the command's processes. */
 	if (limits.processes != INT64_MAX)
@@ -347,6 +394,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	stdio_started(&r->stdio);
+	/* A reader that went away is told to the writer inside. */
+	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = now_us();
 	r->deadline_us = later(r->begin_us, r->plan->limits.wall_ms);
 	return 0;

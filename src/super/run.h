@@ -50,6 +50,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 void run_result_release(struct run_result *r);
 /* As CONTRACT says. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
+/* Why exec failed, in words. */
+const char *run_exec_problem(int error);
 /* The exit code of `cordon run`. */
 int run_result_code(const struct run_result *r);
 
