@@ -1,9 +1,12 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/result_file.h"
 
 int say_done(int code)
 {
@@ -57,26 +60,18 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-/* The result, kept as a file of its own: whole or not there. */
-static int write_result(const char *path, const char *text)
-{
-	FILE *out = fopen(path, "we");
-	bool good = out && fputs(text ? text : "", out) >= 0;
-
-	if (out && fclose(out) != 0)
-		good = false;
-	return good ? 0 : say_usage("cannot write '%s'", path);
-}
-
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
 	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
+	struct result_file result;
 	struct cordon_err err;
 	int code, rc;
 
+	if (file && result_file_open(&result, file) < 0)
+		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -86,9 +81,11 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (rc == 0 && file && write_result(file, answer.text) != 0)
-		code = 125;
-	if (file && answer.text) {
+	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
+		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		code = code ? code : 125;
+	}
+	if (file && answer.text && !o.dry_run) {
 		free(answer.text);
 		answer.text = NULL;
 	}

@@ -114,25 +114,18 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 	return answer_fill(ret, true, &out, c, 0, err);
 }
 
-/* Without any protection, as was asked for in so many words. */
-static int run_bare(const struct plan *plan, struct cordon_err *err)
-{
-	execvpe(plan->argv[0], (char *const *)(uintptr_t)plan->argv,
-		(char *const *)(uintptr_t)plan->envp);
-	return err_sys(err, CORDON_E_SETUP, "%s", plan->argv[0]);
-}
-
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
 	       struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
 	struct host_caps caps;
-	struct run_result res = { 0 };
+	struct run_result res __attribute__((cleanup(run_result_release)));
 	struct run_options ro = { .capture = o->capture };
 	struct plan plan = { .argv = req->command, .backend = "process", .profile = "worktree" };
 	int rc;
 
 	*ret_code = 125;
+	run_result_init(&res);
 	if (composition_init(&c, req, err) < 0)
 		return -1;
 	if (o->size != sizeof(*o) || !req->n_command)
@@ -146,6 +139,8 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return -1;
 	if (res.blocked) {
 		res.exec_errno = EPERM;
+		run_result_add_denial(&res, "command", o->shell_text ? o->shell_text : req->command[0],
+				      "blocked by policy", "commands.block without the pattern");
 		*ret_code = 126;
 		return tell(&c, o, &res, &plan, ret, err);
 	}
@@ -160,13 +155,10 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		*ret_code = 0;
 		return answer_fill(ret, true, &out, &c, 0, err);
 	}
-	if (!plan.clone_flags)
-		return run_bare(&plan, err);
-	rc = run_plan(&plan, &caps, &ro, &res, &res.err);
+	rc = plan.clone_flags ? run_plan(&plan, &caps, &ro, &res, &res.err)
+			      : run_plan_bare(&plan, &ro, &res, &res.err);
 	if (rc < 0)
 		res.started = false;
 	*ret_code = run_result_code(&res);
-	rc = tell(&c, o, &res, &plan, ret, err);
-	run_result_release(&res);
-	return rc;
+	return tell(&c, o, &res, &plan, ret, err);
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,6 +22,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "super/guard.h"
+#include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct run {
@@ -41,7 +41,7 @@ struct run {
 	bool paused;		/* everything inside was stopped together with us */
 };
 
-static int64_t now_us(void)
+int64_t run_now_us(void)
 {
 	struct timespec t;
 
@@ -49,20 +49,16 @@ static int64_t now_us(void)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-static int64_t later(int64_t us, int64_t ms)
+int64_t run_later_us(int64_t us, int64_t ms)
 {
 	return ms > (INT64_MAX - us) / 1000 ? INT64_MAX : us + ms * 1000;
 }
 
-static void make_id(char id[40])
+struct timespec run_wait(int64_t next_us)
 {
-	unsigned char raw[8];
-	size_t n = 0;
+	int64_t us = next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
 
-	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
-		memset(raw, 0, sizeof(raw));
-	for (size_t i = 0; i < sizeof(raw); i++)
-		n += (size_t)snprintf(id + n, 40 - n, "%02x", raw[i]);
+	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
 
 /* ---- ending ------------------------------------------------------------- */
@@ -83,7 +79,7 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 		return;
 	}
 	native_send(&r->child, NATIVE_TERMINATE, signal);
-	r->kill_at_us = later(now_us(), r->plan->limits.grace_ms);
+	r->kill_at_us = run_later_us(run_now_us(), r->plan->limits.grace_ms);
 }
 
 /* ---- events ------------------------------------------------------------- */
@@ -100,7 +96,7 @@ static int on_ready(struct run *r, struct cordon_err *err)
 			return -1;
 	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
 		return -1;
-	r->look_at_us = now_us();
+	r->look_at_us = run_now_us();
 	return 0;
 }
 
@@ -181,29 +177,13 @@ static void read_signals(struct run *r)
 		on_signal(r, (int)si.ssi_signo);
 }
 
-static void add_denial(struct run *r, const char *kind, const char *what, const char *reason,
-		       const char *hint)
-{
-	struct run_result *res = r->res;
-
-	for (size_t i = 0; i < res->n_denials; i++)
-		if (strcmp(res->denials[i].what, what) == 0 && res->denials[i].kind == kind) {
-			res->denials[i].count++;
-			return;
-		}
-	if (res->n_denials == MAX_DENIALS)
-		return;
-	res->denials[res->n_denials] = (struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
-	if (res->denials[res->n_denials].what && res->denials[res->n_denials].hint)
-		res->n_denials++;
-}
-
 static void read_denials(struct run *r)
 {
 	char path[4096];
 
 	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
-		add_denial(r, "file", path, "the name is protected", "files.protect without it");
+		run_result_add_denial(r->res, "file", path, "the name is protected",
+				      "files.protect without it");
 }
 
 static bool is_gone(const struct run *r)
@@ -250,7 +230,7 @@ static int open_userns(struct run *r, struct cordon_err *err)
 
 static void check_limits(struct run *r)
 {
-	int64_t now = now_us(), wait_us = -1;
+	int64_t now = run_now_us(), wait_us = -1;
 	enum limit_kind over;
 
 	if (now >= r->deadline_us)
@@ -271,20 +251,12 @@ static void check_limits(struct run *r)
 
 enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
 
-static struct timespec poll_time(const struct run *r)
-{
-	int64_t next = MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us);
-	int64_t us = next == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next - now_us(), 0);
-
-	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
-}
-
 static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = poll_time(r);
+		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
@@ -338,7 +310,7 @@ static void wait_for_end(struct run *r)
 
 /* ---- start and finish --------------------------------------------------- */
 
-static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
+int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
 					 SIGCONT, SIGTSTP };
@@ -353,8 +325,8 @@ static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
 			sigaddset(&set, forwarded[i]);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, old);
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (r->signals < 0)
+	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
 	return 0;
 }
@@ -396,8 +368,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	stdio_started(&r->stdio);
 	/* A reader that went away is told to the writer inside. */
 	signal(SIGPIPE, SIG_IGN);
-	r->begin_us = now_us();
-	r->deadline_us = later(r->begin_us, r->plan->limits.wall_ms);
+	r->begin_us = run_now_us();
+	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	return 0;
 }
 
@@ -421,7 +393,7 @@ static void settle(struct run *r)
 		res->status = SIGXCPU;
 	if (res->limit == LIMIT_OK && WIFSIGNALED(res->status) && WTERMSIG(res->status) == SIGXFSZ)
 		res->limit = LIMIT_FILE_SIZE;
-	res->duration_ms = r->begin_us ? (now_us() - r->begin_us) / 1000 : 0;
+	res->duration_ms = r->begin_us ? (run_now_us() - r->begin_us) / 1000 : 0;
 }
 
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
@@ -442,12 +414,10 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	sigset_t old;
 	int rc;
 
-	*ret = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4), BUF(MAX_OUTPUT_BYTES * 4) } };
-	make_id(ret->run_id);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
-		rc = watch_signals(&r, &old, err);
+		rc = run_watch_signals(&r.signals, &old, err);
 	if (rc == 0)
 		rc = start(&r, caps, err);
 	if (rc == 0)
