@@ -245,6 +245,24 @@ int cmd_doctor(const struct args *args)
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
 }
 
+int cmd_ps(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+}
+
+int cmd_kill(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	return bad ? bad : say_answer(cordon_kill(args->words[0], &answer, &err), &answer, &err);
+}
+
 int cmd_completion(const struct args *args)
 {
 	int bad = need_words(args, 1, 1);

@@ -7,6 +7,7 @@
 #include "host/probe.h"
 #include "lib/answer.h"
 #include "plan/compile.h"
+#include "super/live.h"
 #include "super/run.h"
 
 /* The files whose policy holds, so that nothing inside can change them. */
@@ -47,9 +48,13 @@ static int compile(struct composition *c, const struct cordon_request *req,
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
+	char live[MAX_LIVE_ROOT];
 
 	if (!r.argv)
 		return err_nomem(err);
+	live_root(live);
+	if (path_resolve(&c->arena, str_from(live), "/", &r.live_root, err) < 0)
+		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
 	if (list_policy_files(c, &r, err) < 0)

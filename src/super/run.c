@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "super/guard.h"
+#include "super/live.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
@@ -33,6 +34,7 @@ struct run {
 	struct limiter *limiter;
 	struct guard *guard;
 	struct stdio stdio;
+	struct live live;
 	int signals;
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns;		/* of the tree, for the guard; or -1 */
@@ -149,6 +151,13 @@ static int read_messages(struct run *r, struct cordon_err *err)
 	return 0;
 }
 
+/* `cordon kill`: the tree gets the time that every other end gives it. */
+static void end_run(struct run *r)
+{
+	native_send(&r->child, NATIVE_TERMINATE, SIGTERM);
+	r->kill_at_us = MIN(r->kill_at_us, run_later_us(run_now_us(), r->plan->limits.grace_ms));
+}
+
 static void on_signal(struct run *r, int signal)
 {
 	switch (signal) {
@@ -174,7 +183,10 @@ static void read_signals(struct run *r)
 	struct signalfd_siginfo si;
 
 	while (read(r->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		on_signal(r, (int)si.ssi_signo);
+		if (si.ssi_signo == SIGTERM && si.ssi_code == SI_QUEUE && si.ssi_int == LIVE_END)
+			end_run(r);
+		else
+			on_signal(r, (int)si.ssi_signo);
 }
 
 static void read_denials(struct run *r)
@@ -348,6 +360,9 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
 	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && !is_root_of_a_user())
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	/* Where a root covers it, it must be there to be masked. */
+	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
+		return -1;
 	/* init is none of the command's processes. */
 	if (limits.processes != INT64_MAX)
 		limits.processes++;
@@ -370,6 +385,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
+	/* While init works. */
+	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
 
@@ -433,6 +450,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.limiter)
 		settle(&r);
 	limiter_free(r.limiter);
+	live_remove(&r.live);
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&r.alive[i]);
 	fd_close(&r.userns);
