@@ -1,7 +1,7 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,8 @@ void say_start(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 }
+
+#include "cli/result_file.h"
 
 int say_done(int code)
 {
@@ -65,41 +67,18 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-/* Opened before the command runs, which could put a link to anywhere in its
- * place; one of an earlier run is not followed either. */
-static FILE *open_result(const char *path)
-{
-	bool is_device = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (is_device ? 0 : O_NOFOLLOW | O_NONBLOCK),
-		      0666);
-
-	return fd < 0 ? NULL : fdopen(fd, "w");
-}
-
-static int write_result(FILE *out, const char *path, const char *text)
-{
-	struct stat st;
-	bool good = fstat(fileno(out), &st) == 0 &&
-		    (!S_ISREG(st.st_mode) || ftruncate(fileno(out), 0) == 0) &&
-		    fputs(text ? text : "", out) >= 0;
-
-	if (fclose(out) != 0)
-		good = false;
-	return good ? 0 : say_usage("cannot write '%s'", path);
-}
-
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
 	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
-	FILE *out = file ? open_result(file) : NULL;
+	struct result_file result;
 	struct cordon_err err;
 	int code, rc;
 
-	if (file && !out)
-		return say_usage("cannot write '%s'; it must be a file, and no link", file);
+	if (file && result_file_open(&result, file) < 0)
+		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -109,9 +88,11 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (out && write_result(out, file, rc == 0 ? answer.text : NULL) != 0)
-		code = 125;
-	if (file && answer.text) {
+	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
+		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		code = code ? code : 125;
+	}
+	if (file && answer.text && !o.dry_run) {
 		free(answer.text);
 		answer.text = NULL;
 	}
@@ -270,6 +251,24 @@ int cmd_doctor(const struct args *args)
 	if (o.backend && !o.capabilities)
 		return say_usage("doctor takes --sandbox together with --capabilities");
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
+int cmd_ps(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+}
+
+int cmd_kill(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	return bad ? bad : say_answer(cordon_kill(args->words[0], &answer, &err), &answer, &err);
 }
 
 int cmd_completion(const struct args *args)

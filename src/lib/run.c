@@ -8,6 +8,7 @@
 #include "host/probe.h"
 #include "lib/answer.h"
 #include "plan/compile.h"
+#include "super/live.h"
 #include "super/run.h"
 
 /* The files whose policy holds, so that nothing inside can change them. */
@@ -74,9 +75,13 @@ static int compile(struct composition *c, const struct cordon_request *req,
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
+	char live[MAX_LIVE_ROOT];
 
 	if (!r.argv)
 		return err_nomem(err);
+	live_root(live);
+	if (path_resolve(&c->arena, str_from(live), "/", &r.live_root, err) < 0)
+		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0)
@@ -136,18 +141,10 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
 	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
-			   strerrordesc_np(res->exec_errno));
+			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	return answer_fill(ret, true, &out, c, 0, err);
-}
-
-/* Without any protection, as was asked for in so many words. */
-static int run_bare(const struct plan *plan, struct cordon_err *err)
-{
-	execvpe(plan->argv[0], (char *const *)(uintptr_t)plan->argv,
-		(char *const *)(uintptr_t)plan->envp);
-	return err_sys(err, CORDON_E_SETUP, "%s", plan->argv[0]);
 }
 
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
@@ -155,12 +152,13 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 {
 	cleanup_composition struct composition c;
 	struct host_caps caps;
-	struct run_result res = { 0 };
+	struct run_result res __attribute__((cleanup(run_result_release)));
 	struct run_options ro = { .capture = o->capture };
 	struct plan plan = { .argv = req->command, .backend = "process", .profile = "worktree" };
 	int rc;
 
 	*ret_code = 125;
+	run_result_init(&res);
 	if (composition_init(&c, req, err) < 0)
 		return -1;
 	if (o->size != sizeof(*o) || !req->n_command)
@@ -174,6 +172,8 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return -1;
 	if (res.blocked) {
 		res.exec_errno = EPERM;
+		run_result_add_denial(&res, "command", o->shell_text ? o->shell_text : req->command[0],
+				      "blocked by policy", "commands.block without the pattern");
 		*ret_code = 126;
 		return tell(&c, o, &res, &plan, ret, err);
 	}
@@ -188,13 +188,10 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		*ret_code = 0;
 		return answer_fill(ret, true, &out, &c, 0, err);
 	}
-	if (!plan.clone_flags)
-		return run_bare(&plan, err);
-	rc = run_plan(&plan, &caps, &ro, &res, &res.err);
+	rc = plan.clone_flags ? run_plan(&plan, &caps, &ro, &res, &res.err)
+			      : run_plan_bare(&plan, &ro, &res, &res.err);
 	if (rc < 0)
 		res.started = false;
 	*ret_code = run_result_code(&res);
-	rc = tell(&c, o, &res, &plan, ret, err);
-	run_result_release(&res);
-	return rc;
+	return tell(&c, o, &res, &plan, ret, err);
 }

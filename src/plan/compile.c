@@ -194,6 +194,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		.cwd = r->cwd,
 		.argv = r->argv,
 		.landlock = caps->landlock,
+		.live_root = r->live_root,
 	};
 
 	if (check_built(p, err) < 0)

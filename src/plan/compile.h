@@ -17,6 +17,7 @@ struct plan_request {
 	gid_t gid;
 	const char *const *policy_files;	/* absolute; stay unwritable */
 	size_t n_policy_files;
+	const char *live_root;		/* the folder of live runs; absolute */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

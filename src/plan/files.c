@@ -196,6 +196,7 @@ static void add_devices(struct files *f)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
 	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
 	add_access(f, "/dev/tty", LL_TERMINAL, true);
 	add_private(f, "/dev/shm");
 	add_mount(f, MOUNT_PROC, NULL, "/proc");
@@ -422,6 +423,19 @@ static int check_roots(struct files *f)
 	return 0;
 }
 
+/* Whoever sees the folder of live runs could end them. */
+static void hide_live_root(struct files *f)
+{
+	struct plan *p = f->plan;
+
+	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++)
+		p->mask_live_root = (p->mounts[i].kind == MOUNT_RO || p->mounts[i].kind == MOUNT_RW ||
+				     p->mounts[i].kind == MOUNT_SYSTEM) &&
+				    path_within(p->live_root, p->mounts[i].source);
+	if (p->mask_live_root)
+		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
+}
+
 int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
 		  struct plan *plan, struct cordon_err *err)
 {
@@ -443,6 +457,7 @@ int files_compile(const struct policy *p, const struct plan_request *r, const st
 	add_roots(&f);
 	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
+	hide_live_root(&f);
 	if (!plan->landlock)
 		plan->n_accesses = 0;
 	return f.failed ? err_nomem(err) : 0;

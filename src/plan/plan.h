@@ -103,6 +103,8 @@ struct plan {
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
+	const char *live_root;		/* the folder of live runs, never seen inside */
+	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -100,9 +99,6 @@ static int step_hide(struct init *in, struct cordon_err *err)
 
 static int step_identity(struct init *in, struct cordon_err *err)
 {
-	/* Only the real root may, and only it has groups to lose. */
-	if (in->plan->uid == 0 && setgroups(0, NULL) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
 		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
 	return 0;
@@ -188,18 +184,47 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 	int keep[3];
 
 	for (int i = 0; i < 3; i++) {
-		keep[i] = fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (keep[i] < 0)
+		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
+		if (in->io->fd[i] >= 0 && keep[i] < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
 	}
 	for (int i = 0; i < 3; i++)
-		if (dup2(keep[i], i) < 0)
+		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
 	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
 	in->control = CONTROL_FD;
 	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
+	return 0;
+}
+
+/* From the new /dev/pts, over the streams that are to be it. */
+static int open_terminal(struct init *in)
+{
+	const struct native_stdio *io = in->io;
+	int unlock = 0, slave, master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return -1;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcsetattr(slave, TCSANOW, &io->settings) < 0 ||
+	    ioctl(slave, TIOCSWINSZ, &io->size) < 0)
+		return -1;
+	for (int i = 0; i < 3; i++)
+		if (io->fd[i] < 0 && dup2(slave, i) < 0)
+			return -1;
+	in->fds.fd[NATIVE_TERMINAL] = master;
+	close(slave);
+	/* A command whose parent leads its session can be stopped by ^Z; one
+	 * that leads it itself cannot. */
+	return io->controlling && (setsid() < 0 || ioctl(0, TIOCSCTTY, 0) < 0) ? -1 : 0;
+}
+
+static int step_terminal(struct init *in, struct cordon_err *err)
+{
+	if (in->io->terminal && open_terminal(in) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a terminal");
 	return 0;
 }
 
@@ -263,6 +288,7 @@ static const struct {
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
+	{ "terminal", step_terminal },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
@@ -286,16 +312,20 @@ static int launch_main(void *arg)
 	const struct plan *p = l->in->plan;
 	char *const *argv = (char *const *)(uintptr_t)p->argv;
 	char *const *envp = (char *const *)(uintptr_t)p->envp;
-	sigset_t none;
+	sigset_t mask;
 	int best = ENOENT;
 
-	sigemptyset(&none);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
-	if (l->in->io->terminal)
-		ioctl(0, TIOCSCTTY, 0);
+	/* What the caller ignores stays ignored, as with every program. */
+	sigfillset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (l->in->io->controlling) {
+		setpgid(0, 0);
+		tcsetpgrp(0, getpid());
+	} else {
+		setsid();
+	}
+	sigemptyset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	for (size_t i = 0; l->in->programs[i]; i++) {
 		execve(l->in->programs[i], argv, envp);
 		if (errno == ENOEXEC) {
@@ -305,6 +335,8 @@ static int launch_main(void *arg)
 		}
 		if (errno != ENOENT && errno != ENOTDIR)
 			best = errno;
+		else if (best == ENOENT && access(l->in->programs[i], F_OK) == 0)
+			best = ELIBACC;		/* it is there; what runs it is not */
 	}
 	l->error = best;
 	_exit(127);
@@ -359,12 +391,10 @@ static bool obey(const struct init *in, pid_t command)
 		return false;
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
-	if (m.kind == NATIVE_PAUSE)
+	if (m.kind == NATIVE_SIGNAL_ALL || m.kind == NATIVE_TERMINATE)
 		kill(-1, m.value);
-	if (m.kind == NATIVE_TERMINATE) {
-		kill(-1, m.value);
+	if (m.kind == NATIVE_TERMINATE)
 		kill(-1, SIGCONT);
-	}
 	return true;
 }
 
