@@ -428,10 +428,12 @@ static void hide_live_root(struct files *f)
 {
 	struct plan *p = f->plan;
 
-	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++)
-		p->mask_live_root = (p->mounts[i].kind == MOUNT_RO || p->mounts[i].kind == MOUNT_RW ||
-				     p->mounts[i].kind == MOUNT_SYSTEM) &&
-				    path_within(p->live_root, p->mounts[i].source);
+	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		p->mask_live_root = !m->keep && m->source && m->kind != MOUNT_LINK &&
+				    path_within(p->live_root, m->source);
+	}
 	if (p->mask_live_root)
 		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
 }
