@@ -73,6 +73,12 @@ static int write_result(const char *path, const char *text)
 	return good ? 0 : say_usage("cannot write '%s'", path);
 }
 
+static void warn(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "cordon: %s\n", line);
+}
+
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
@@ -90,6 +96,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
+	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (rc == 0 && file && write_result(file, answer.text) != 0)
 		code = 125;
