@@ -146,8 +146,13 @@ struct cordon_run_options {
 	bool capture;			/* keep stdout and stderr for the result */
 	bool json;			/* answer with the result in JSON */
 	bool dry_run;			/* answer with the plan and stop */
+	/* Called before the command starts, with a line about what the run does
+	 * without; or NULL. */
+	void (*warn)(void *arg, const char *line);
+	void *warn_arg;
 };
-#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false }
+#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false, \
+				  NULL, NULL }
 
 /* Run the request's command inside a cordon, to its end.  Uses the process's
  * standard streams and signals: for a program that does nothing else.  -1: the

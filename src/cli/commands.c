@@ -67,6 +67,12 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
+static void warn(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "cordon: %s\n", line);
+}
+
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
@@ -87,6 +93,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
+	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
 		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));

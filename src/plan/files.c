@@ -6,6 +6,8 @@
  */
 #include "plan/files.h"
 
+#include <sched.h>
+
 #include "base/path.h"
 #include "plan/landlock.h"
 #include "plan/presets.h"
@@ -16,6 +18,7 @@ struct files {
 	struct plan *plan;
 	struct cordon_err *err;
 	bool whole;		/* "/" itself is a readable root */
+	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
 };
 
@@ -142,8 +145,12 @@ static void add_system(struct files *f)
 /* A private, writable place that ends with the run. */
 static void add_private(struct files *f, const char *path)
 {
-	struct plan_mount *m = add_mount(f, MOUNT_TMPFS, NULL, path);
+	struct plan_mount *m;
 
+	/* The host's own place of that name is not private. */
+	if (f->in_place)
+		return;
+	m = add_mount(f, MOUNT_TMPFS, NULL, path);
 	m->size = f->plan->limits.disk;
 	m->exec = true;
 	add_access(f, path, LL_WRITE, false);
@@ -195,11 +202,15 @@ static void add_devices(struct files *f)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
-	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	if (!f->in_place)
+		add_access(f, "/dev/pts", LL_TERMINAL, true);
 	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
 	add_access(f, "/dev/tty", LL_TERMINAL, true);
 	add_private(f, "/dev/shm");
-	add_mount(f, MOUNT_PROC, NULL, "/proc");
+	if (f->plan->clone_flags & CLONE_NEWPID)
+		add_mount(f, MOUNT_PROC, NULL, "/proc");
+	else
+		add_mount(f, MOUNT_RO, "/proc", "/proc");
 	add_access(f, "/proc", LL_READ, false);
 }
 
@@ -438,10 +449,41 @@ static void hide_live_root(struct files *f)
 		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
 }
 
-int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
-		  struct plan *plan, struct cordon_err *err)
+/* Rights cannot be taken back inside what they are given for.  A preset that
+ * holds something to be masked is left out; a root that does is refused. */
+static int check_in_place(struct files *f)
 {
-	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
+	struct plan *p = f->plan;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n_accesses; i++) {
+		const char *path = p->accesses[i].path, *inside = NULL;
+		bool is_root = is_within(f, F_FILES_READ, path) ||
+			       is_within(f, F_FILES_WRITE, path);
+
+		for (size_t k = 0; k < p->n_mounts; k++)
+			if (p->mounts[k].kind == MOUNT_MASK &&
+			    path_within(p->mounts[k].target, path))
+				inside = p->mounts[k].target;
+		if (inside && is_root)
+			return err_set(f->err, CORDON_E_HOST,
+				       "'%s' lies inside the root '%s', where only mount can keep "
+				       "it from being read; cordon doctor says what to do",
+				       inside, path);
+		if (!inside || strcmp(path, "/proc") == 0)
+			p->accesses[kept++] = p->accesses[i];
+	}
+	p->n_accesses = kept;
+	p->n_mounts = 0;
+	p->n_guarded = 0;
+	return 0;
+}
+
+int files_compile(const struct policy *p, const struct plan_request *r,
+		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+{
+	struct files f = { .policy = p, .request = r, .plan = plan, .err = err,
+			   .in_place = !(plan->clone_flags & CLONE_NEWNS) };
 
 	plan->landlock = caps->landlock;
 	for (size_t i = 0; i < p->base.f[F_FILES_READ].n; i++)
@@ -450,7 +492,8 @@ int files_compile(const struct policy *p, const struct plan_request *r, const st
 		add_mount(&f, MOUNT_RO, "/", "/");
 	if (check_roots(&f) < 0)
 		return -1;
-	add_access(&f, "/", LL_READ_DIR, false);
+	if (!f.in_place)
+		add_access(&f, "/", LL_READ_DIR, false);
 	add_system(&f);
 	add_temp(&f);
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
@@ -460,6 +503,10 @@ int files_compile(const struct policy *p, const struct plan_request *r, const st
 	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
 	hide_live_root(&f);
+	if (f.in_place && check_in_place(&f) < 0)
+		return -1;
+	if (!caps->notify || !caps->seccomp)
+		plan->n_guarded = 0;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
 	return f.failed ? err_nomem(err) : 0;

@@ -79,6 +79,8 @@ struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
 	unsigned enforced, lacking;	/* bits of enum protection */
+	unsigned waived;		/* those of them that a full plan would have */
+	bool bare;			/* nothing is enclosed; the rest does not count */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */
 	uid_t uid;			/* of the caller, and inside */

@@ -112,6 +112,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	}
 	json_key(j, "hint");
 	json_put_text(j, r->exec_errno ? "cordon explain shows what can be seen inside" :
+			 r->hint       ? r->hint :
 					 "cordon doctor says what this machine offers");
 	json_close(j, '}');
 }

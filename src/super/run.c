@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ struct run {
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;
+	enum host_cgroup cgroup;
 	struct guard *guard;
 	struct stdio stdio;
 	struct live live;
@@ -65,9 +67,13 @@ struct timespec run_wait(int64_t next_us)
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* Without a pid namespace it is init that must do it, and then ends. */
 static void kill_tree(struct run *r)
 {
-	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
+	if (r->plan->clone_flags & CLONE_NEWPID)
+		sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
+	else
+		native_send(&r->child, NATIVE_TERMINATE, SIGKILL);
 }
 
 /* The first reason counts. */
@@ -96,6 +102,9 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
+	/* The plan has no such limits where nothing can count them. */
+	if (r->fds.fd[NATIVE_PROC] < 0 && r->cgroup == HOST_CGROUP_NONE)
+		return 0;
 	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
 		return -1;
 	r->look_at_us = run_now_us();
@@ -235,7 +244,7 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded)
+	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -319,6 +328,7 @@ static void wait_for_end(struct run *r)
 	kill_tree(r);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
+	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
 	while (waitpid(r->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
 	/* The kernel may have killed all at once: its counters still tell. */
@@ -433,6 +443,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	struct run r = {
 		.plan = plan,
 		.res = ret,
+		.cgroup = caps->cgroup,
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,

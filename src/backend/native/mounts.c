@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -83,6 +84,8 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	/* Nothing of ours may show on the host, nor the reverse. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
@@ -149,6 +152,8 @@ int step_new_root(struct init *in, struct cordon_err *err)
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
 	bool whole = in->n_mounts && strcmp(in->mounts[0].target, "/") == 0;
 
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	in->root = whole ? in->trees[0] :
 			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (in->root < 0 || (!whole && note_ours(in, in->root, err) < 0))
@@ -359,19 +364,20 @@ static int write_proc(int proc, const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* Settings of our own namespaces, made while we may.  No namespace may be made
- * inside: each brings kernel code in reach.  Messages in queues are memory that
- * no process shows. */
+/* Settings of our own namespaces, made while we may; without the namespace they
+ * would be the host's.  No namespace may be made inside: each brings kernel code
+ * in reach.  Messages in queues are memory that no process shows. */
 static const struct {
 	const char *path, *value;
+	unsigned long namespace;
 	bool optional;
 } sysctls[] = {
-	{ "sys/user/max_user_namespaces", "0", false },
+	{ "sys/user/max_user_namespaces", "0", CLONE_NEWUSER, false },
 	/* Half of what the caller's other programs have, at most. */
-	{ "sys/user/max_inotify_instances", "64", true },
-	{ "sys/user/max_inotify_watches", "65536", true },
-	{ "sys/kernel/msgmni", "16", true },
-	{ "sys/fs/mqueue/queues_max", "16", true },
+	{ "sys/user/max_inotify_instances", "64", CLONE_NEWUSER, true },
+	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
+	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
+	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
 };
 
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
@@ -386,7 +392,8 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 	if (proc < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
-		if (write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
+		if ((in->plan->clone_flags & sysctls[i].namespace) &&
+		    write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
 			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
 	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
@@ -514,6 +521,8 @@ int step_mounts(struct init *in, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
@@ -524,7 +533,7 @@ int step_mounts(struct init *in, struct cordon_err *err)
 
 int step_enter_root(struct init *in, struct cordon_err *err)
 {
-	if (fchdir(in->root) < 0 || chroot(".") < 0)
+	if ((in->plan->clone_flags & CLONE_NEWNS) && (fchdir(in->root) < 0 || chroot(".") < 0))
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the new root");
 	if (chdir(in->plan->cwd) < 0)
 		return err_sys(err, CORDON_E_SETUP,
