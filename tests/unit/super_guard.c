@@ -217,7 +217,7 @@ static void test_start_fails_cleanly(void)
 
 	ok(pipe2(alive, O_CLOEXEC) == 0, "a pipe");
 	o.alive = alive[0];
-	o.listener = alive[0];
+	o.listener = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	o.userns = alive[0];
 	before = open_descriptors();
 	is_int(guard_start(&o, &guard, &err), -1, "a pipe is no namespace");
