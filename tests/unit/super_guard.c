@@ -212,7 +212,7 @@ static void test_start_fails_cleanly(void)
 	struct cordon_err err = { 0 };
 	struct guard *guard = NULL;
 	int alive[2];
-	struct guard_options o = { .names = names, .n_names = 1, .ruleset = -1 };
+	struct guard_options o = { .names = names, .n_names = 1, .ruleset = -1, .mntns = -1 };
 	size_t before;
 
 	ok(pipe2(alive, O_CLOEXEC) == 0, "a pipe");
