@@ -31,7 +31,6 @@ git init -q -b main src; say git init
 (cd src && git tag -a -m tag v1 && git gc -q && git fsck --no-progress >/dev/null 2>&1); say git gc
 git clone -q src clone; say git clone
 git clone -q --no-local src clone2; say git clone over a pipe
-(cd src && git worktree add -q ../tree -b third); say git worktree
 
 tar -C src --exclude=.git --mtime=@1000000000 --sort=name -cf all.tar .; say tar c
 mkdir out && tar -C out -xf all.tar; say tar x
