@@ -10,22 +10,25 @@
 static void test_normal(void)
 {
 	static const char *const rows[][2] = {
-		{ "/", "/" }, { "//", "/" }, { "/..", "/" }, { "/../../a", "/a" }, { "/a/", "/a" },
-		{ "/a//b/./c", "/a/b/c" }, { "/a/b/../..", "/" }, { "x", "/base/x" }, { ".", "/base" },
-		{ "..", "/" }, { "../..", "/" }, { "a/../b", "/base/b" }, { "/...", "/..." },
-		{ "/a/..b", "/a/..b" },
+		{ "/", "/" },	       { "//", "/" },	       { "/..", "/" },
+		{ "/../../a", "/a" },  { "/a/", "/a" },	       { "/a//b/./c", "/a/b/c" },
+		{ "/a/b/../..", "/" }, { "x", "/base/x" },     { ".", "/base" },
+		{ "..", "/" },	       { "../..", "/" },       { "a/../b", "/base/b" },
+		{ "/...", "/..." },    { "/a/..b", "/a/..b" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		cleanup_arena struct arena a = ARENA(1 << 20);
 
-		is_text(path_normal(&a, str_from(rows[i][0]), "/base"), rows[i][1], "%s", rows[i][0]);
+		is_text(path_normal(&a, str_from(rows[i][0]), "/base"), rows[i][1], "%s",
+			rows[i][0]);
 	}
 }
 
 static void test_within(void)
 {
-	ok(path_within("/a", "/a") && path_within("/a/b", "/a") && path_within("/a", "/"), "inside");
+	ok(path_within("/a", "/a") && path_within("/a/b", "/a") && path_within("/a", "/"),
+	   "inside");
 	ok(path_within("/", "/"), "the top in itself");
 	ok(!path_within("/ab", "/a") && !path_within("/", "/a") && !path_within("/b", "/a"), "not");
 }
