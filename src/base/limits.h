@@ -33,7 +33,7 @@
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
-#define MAX_GUARD_NAME 2048 /* bytes of one; a path over PATH_MAX is below none */
+#define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
