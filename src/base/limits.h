@@ -17,7 +17,7 @@
 #define MAX_SHORT_LIST		4096		/* entries of a list that is not of hosts */
 #define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
 #define MAX_PHASES		256
-#define MAX_PHASE_HOSTS		(4u << 20)	/* hosts of all phases, taken over ones too */
+#define MAX_PHASE_HOSTS		(4u << 20)	/* hosts of all phases that change them */
 #define MAX_TASK_STEPS		64		/* of one task; each makes three phases */
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
