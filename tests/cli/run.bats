@@ -5,6 +5,8 @@
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	cordon=${CORDON:-build/cordon}
 	work=$BATS_TEST_TMPDIR/work
@@ -69,10 +71,10 @@ gone() {
 }
 
 @test "127 and 126 with a message" {
-	run "$cordon" run -- nonexistent-command-x
+	run -127 "$cordon" run -- nonexistent-command-x
 	[ "$status" -eq 127 ]
 	[ "$output" = "cordon: nonexistent-command-x: command not found" ]
-	run "$cordon" run -- /no/such/program
+	run -127 "$cordon" run -- /no/such/program
 	[ "$status" -eq 127 ]
 	run "$cordon" run -- "$work"
 	[ "$status" -eq 126 ]
@@ -161,7 +163,7 @@ gone() {
 	json "d['blocked'] == d['error']['message'] == \"Command blocked by sandbox policy: contains 'curl'\""
 	json "d['denials'][0]['kind'] == 'command' and d['denials'][0]['hint'] and d['run_id']"
 	# What a command starts in turn meets the kernel.
-	run "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
+	run -127 "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
 	[ "$status" -ge 126 ]
 	grep -q 'Permission denied' <<<"$output"
 }
@@ -252,7 +254,7 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 	"$cordon" run -- printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >got
 	printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >want
 	cmp got want
-	run "$cordon" run --json -- "/no/"$'\xff\n"'
+	run -127 "$cordon" run --json -- "/no/"$'\xff\n"'
 	[ "$status" -eq 127 ]
 	json "d['error']['message'].startswith('/no/')"
 }
@@ -508,7 +510,7 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	json "'GITHUB_TOKEN' not in d['stdout']"
 	run "$cordon" run --no-sandbox -- sh -c 'kill -15 $$'
 	[ "$status" -eq 143 ]
-	run "$cordon" run --no-sandbox -- nonexistent-command-x
+	run -127 "$cordon" run --no-sandbox -- nonexistent-command-x
 	[ "$status" -eq 127 ]
 	run "$cordon" run --no-sandbox --timeout 300ms -- sleep 30
 	[ "$status" -eq 124 ]
