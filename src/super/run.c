@@ -382,7 +382,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && !is_root_of_a_user())
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
+	    !is_root_of_a_user())
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	/* Where a root covers it, it must be there to be masked. */
 	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
