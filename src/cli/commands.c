@@ -65,8 +65,8 @@ static int ask(const struct args *args, answer_fn *fn)
 static FILE *open_result(const char *path)
 {
 	bool is_device = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (is_device ? 0 : O_NOFOLLOW | O_NONBLOCK),
-		      0666);
+	int flags = is_device ? 0 : O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0666);
 
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }

@@ -183,7 +183,7 @@ static void sweep_left(int parent_fd)
 		int pid, seq;
 
 		if (sscanf(e->d_name, "cordon-%d-%d", &pid, &seq) == 2 && kill(pid, 0) < 0 &&
-		    errno == ESRCH && fstatat(parent_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    errno == ESRCH && fstatat(parent_fd, e->d_name, &st, 0) == 0 &&
 		    time(NULL) - st.st_mtime > LEFT_SECONDS)
 			unlinkat(parent_fd, e->d_name, AT_REMOVEDIR);
 	}

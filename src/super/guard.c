@@ -228,7 +228,8 @@ static int start_pair(struct start *s, struct pollfd *ret, struct cordon_err *er
 static int keep(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
-	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset, o->alive, s->worker.denials, s->ready };
+	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset, o->alive,
+		      s->worker.denials, s->ready };
 	struct pollfd watched[2 * N_PAIRS + 1] = { { .fd = o->alive, .events = POLLIN } };
 
 	if (setsid() < 0)

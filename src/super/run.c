@@ -174,7 +174,8 @@ static void read_denials(struct run *r)
 {
 	char path[4096];
 
-	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < 256 && r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0; i++)
 		add_denial(r, "file", path, "the name is protected", "files.protect without it");
 }
 

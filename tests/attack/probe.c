@@ -33,7 +33,6 @@ static long make_socket(int domain, int type, int protocol)
 }
 
 static long vsock(void) { return make_socket(AF_VSOCK, SOCK_STREAM, 0); }
-static long alg(void) { return make_socket(AF_ALG, SOCK_SEQPACKET, 0); }
 static long raw(void) { return make_socket(AF_INET, SOCK_RAW, IPPROTO_TCP); }
 static long packet(void) { return make_socket(AF_PACKET, SOCK_RAW, 0); }
 static long audit(void) { return make_socket(AF_NETLINK, SOCK_RAW, 9); }
@@ -206,7 +205,8 @@ static long listener(void)
 	prog.n = 1;
 	prog.code = &allow;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		       &prog);
 }
 
 static long discipline(void)
@@ -276,10 +276,10 @@ static const struct {
 	const char *name;
 	long (*act)(void);
 } acts[] = {
-	{ "vsock", vsock }, { "alg", alg }, { "raw", raw }, { "packet", packet }, { "audit", audit },
+	{ "vsock", vsock }, { "raw", raw }, { "packet", packet }, { "audit", audit },
 	{ "generic", generic }, { "uevent", uevent }, { "diag", diag }, { "uring", uring },
-	{ "key", key }, { "keyring", keyring }, { "bpf", bpf }, { "perf", perf }, { "fault", fault },
-	{ "secret", secret }, { "notify", notify }, { "kernel-log", kernel_log },
+	{ "key", key }, { "keyring", keyring }, { "bpf", bpf }, { "perf", perf },
+	{ "fault", fault }, { "secret", secret }, { "notify", notify }, { "kernel-log", kernel_log },
 	{ "new-user", new_user }, { "new-net", new_net }, { "new-mount", new_mount },
 	{ "new-ipc", new_ipc }, { "own-namespace", own_namespace }, { "clone-user", clone_user },
 	{ "old-clone-user", old_clone_user }, { "chroot", change_root }, { "fs-open", fs_open },

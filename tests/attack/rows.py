@@ -135,7 +135,8 @@ row("a set-user-id file at birth", "./probe set-id-at-birth")
 row("a device node", "./probe node", who="root")
 row("the mode of /dev/null", "chmod 666 /dev/null", who="root")
 row("/dev/kmsg", "./probe read /dev/kmsg", who="root")
-for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/irq/default_smp_affinity", "/sys/kernel/mm/transparent_hugepage/enabled"):
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness",
+             "/proc/irq/default_smp_affinity", "/sys/kernel/mm/transparent_hugepage/enabled"):
     row(f"writing {path}", f"./probe write {path}", who="root")
 row("writing a cgroup", "./probe write $(ls -d /sys/fs/cgroup/*/cgroup.procs | head -1)",
     who="root")
@@ -258,7 +259,8 @@ row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
     " rm /dev/shm/cordon-attack; exit $s", opts="--disk 10M")
 row("wall clock", "sleep 1.5", opts="--timeout 300ms")
 row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
-row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1", opts="--timeout 300ms")
+row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",
+    opts="--timeout 300ms")
 row("CPU time", "py:import time\ne = time.time() + 3\nwhile time.time() < e: pass",
     opts="--cpu-seconds 1")
 row("CPU time: children that nobody waits for",

@@ -127,8 +127,8 @@ static bool is_shown(const struct plan *p, const char *path)
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM) && m->source &&
-		    path_within(path, m->source))
+		if (m->source && path_within(path, m->source) &&
+		    (m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM))
 			return true;
 	}
 	return false;
@@ -165,8 +165,10 @@ static int add_relative_socket(struct found *f, const char *name)
 		char link[32 + sizeof(e->d_name)], cwd[4096];
 		ssize_t n;
 
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
 		snprintf(link, sizeof(link), "/proc/%s/cwd", e->d_name);
-		n = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? readlink(link, cwd, sizeof(cwd) - 1) : -1;
+		n = readlink(link, cwd, sizeof(cwd) - 1);
 		if (n <= 0)
 			continue;
 		cwd[n] = '\0';
@@ -206,7 +208,9 @@ static int add_sockets(struct found *f)
 		table = str_from_pos(table, n < table.n ? n + 1 : n);
 		if (name.n && !path)
 			return err_nomem(f->err);
-		if (path && (path[0] == '/' ? add_socket(f, "/", path) : add_relative_socket(f, path)) < 0)
+		if (path && path[0] == '/' && add_socket(f, "/", path) < 0)
+			return -1;
+		if (path && path[0] != '/' && add_relative_socket(f, path) < 0)
 			return -1;
 	}
 	return 0;
