@@ -206,9 +206,13 @@ static void read_denials(struct run *r)
 {
 	char path[4096];
 
-	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
+		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+			return;
 		run_result_add_denial(r->res, "file", path, "the name is protected",
 				      "files.protect without it");
+	}
 }
 
 static bool is_gone(const struct run *r)
