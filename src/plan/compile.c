@@ -130,11 +130,13 @@ static void compile_limits(const struct policy *p, struct plan_limits *l)
 	};
 }
 
-static int compile_filter(const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+static int compile_filter(const struct policy *p, const struct host_caps *caps, struct plan *plan,
+			  struct cordon_err *err)
 {
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
 	struct seccomp_options o = {
 		.inet = true,
+		.ptrace = number(p, F_PROCESSES_DEBUG) == SWITCH_TRUE,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
@@ -203,7 +205,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		compile_namespaces(p, &plan);
 		if (check_protections(p, caps, &plan, err) < 0 ||
 		    files_compile(p, r, caps, &plan, err) < 0 ||
-		    compile_blocked(p, &plan, err) < 0 || compile_filter(caps, &plan, err) < 0)
+		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	} else {
 		plan.lacking = (1u << N_PROTECTIONS) - 1;

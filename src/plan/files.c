@@ -200,6 +200,16 @@ static void add_devices(struct files *f)
 	add_access(f, "/proc", LL_READ, false);
 }
 
+/* A readable root may be absent; a writable one that is, is a mistake. */
+static void add_root(struct files *f, enum plan_mount_kind kind, const char *path)
+{
+	struct plan_mount *m = add_mount(f, kind, path, path);
+
+	m->root = true;
+	m->optional = kind == MOUNT_RO;
+	add_access(f, path, kind == MOUNT_RO ? LL_READ : LL_WRITE, m->optional);
+}
+
 /* Roots in the order of their paths, so that what lies inside another one
  * comes after it. */
 static void add_roots(struct files *f)
@@ -209,13 +219,25 @@ static void add_roots(struct files *f)
 	for (size_t i = 0; i < read->n; i++)
 		if (!is_within(f, F_FILES_WRITE, read->items[i].text.s) &&
 		    strcmp(read->items[i].text.s, "/") != 0)
-			add_readable(f, read->items[i].text.s, true);
+			add_root(f, MOUNT_RO, read->items[i].text.s);
 	if (f->whole)
 		add_access(f, "/", LL_READ, false);
-	for (size_t i = 0; i < write->n; i++) {
-		add_mount(f, MOUNT_RW, write->items[i].text.s, write->items[i].text.s);
-		add_access(f, write->items[i].text.s, LL_WRITE, false);
+	for (size_t i = 0; i < write->n; i++)
+		add_root(f, MOUNT_RW, write->items[i].text.s);
+}
+
+static int add_sockets(struct files *f)
+{
+	const struct field_value *v = list(f, F_FILES_SOCKETS);
+
+	f->plan->sockets = arena_new(f->plan->arena, v->n + 1, sizeof(*f->plan->sockets));
+	if (!f->plan->sockets)
+		return err_nomem(f->err);
+	for (size_t i = 0; i < v->n; i++) {
+		f->plan->sockets[f->plan->n_sockets++] = v->items[i].text.s;
+		add_readable(f, v->items[i].text.s, true);
 	}
+	return 0;
 }
 
 /* ---- what is cut out ---------------------------------------------------- */
@@ -252,6 +274,32 @@ static void add_protected_sets(struct files *f, const char *root)
 			protect_below(f, root, sets[i].names);
 }
 
+static bool is_pattern(const char *path)
+{
+	return strchr(path, '*') != NULL;
+}
+
+/* A name at any depth: what is there is looked for at the start, what comes
+ * later is guarded. */
+static int add_name(struct files *f, enum field_id id, const char *pattern, bool mask)
+{
+	struct plan *p = f->plan;
+	struct plan_name *n;
+
+	if (strncmp(pattern, "**/", 3) != 0 || strpbrk(pattern + 3, "*/"))
+		return err_set(f->err, CORDON_E_HOST,
+			       "%s: the pattern '%s' is not supported by the process backend yet; "
+			       "write paths, or **/NAME",
+			       fields[id].key, pattern);
+	n = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*n));
+	if (!n)
+		return err_nomem(f->err);
+	p->names = n;
+	p->names[p->n_names++] = (struct plan_name){ pattern + 3, mask };
+	add_guarded(f, pattern);
+	return 0;
+}
+
 static int add_protected(struct files *f)
 {
 	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
@@ -266,16 +314,10 @@ static int add_protected(struct files *f)
 	for (size_t i = 0; i < v->n; i++) {
 		const char *path = v->items[i].text.s;
 
-		if (strchr(path, '*') && strncmp(path, "**/", 3) != 0)
-			return err_set(
-				f->err, CORDON_E_HOST,
-				"files.protect: the pattern '%s' is not supported by the process "
-				"backend yet; write paths",
-				path);
-		if (path[0] == '/')
+		if (is_pattern(path) && add_name(f, F_FILES_PROTECT, path, false) < 0)
+			return -1;
+		if (!is_pattern(path) && path[0] == '/')
 			protect(f, path);
-		else if (path[0] == '*')
-			add_guarded(f, path);
 	}
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
 		protect(f, f->request->policy_files[i]);
@@ -320,12 +362,11 @@ static int add_masks(struct files *f)
 	for (size_t i = 0; i < deny->n; i++) {
 		const char *path = deny->items[i].text.s;
 
-		if (strchr(path, '*'))
-			return err_set(f->err, CORDON_E_HOST,
-				       "files.deny: the pattern '%s' is not supported by the "
-				       "process backend "
-				       "yet; write paths",
-				       path);
+		if (is_pattern(path)) {
+			if (add_name(f, F_FILES_DENY, path, true) < 0)
+				return -1;
+			continue;
+		}
 		mask(f, path);
 		add_guarded(f, path);
 	}
@@ -351,7 +392,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
 	add_roots(&f);
-	if (add_protected(&f) < 0 || add_masks(&f) < 0)
+	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;

@@ -39,6 +39,7 @@ struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
+	bool root;		/* a root of the policy: names are looked for below it */
 	bool keep;		/* only where it lies inside something already mounted */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
@@ -50,6 +51,12 @@ struct plan_access {
 	const char *path;	/* inside */
 	uint64_t rights;
 	bool optional;
+};
+
+/* Every file or directory of this name, however deep. */
+struct plan_name {
+	const char *name;
+	bool mask;		/* unreadable; else read-only */
 };
 
 /* INT64_MAX: none. */
@@ -84,6 +91,12 @@ struct plan {
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;
 	size_t n_blocked;
+	/* Sockets of the host that stay in reach, and all below. */
+	const char **sockets;
+	size_t n_sockets;
+	/* Names to be looked for below the roots before the start. */
+	struct plan_name *names;
+	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;

@@ -168,7 +168,7 @@ static void print_value(enum field_id id, const struct section *s, const struct 
 
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
-		buf_printf(out, "\"%s\"", field_words(kind)[v->number]);
+		buf_printf(out, kind == KIND_SWITCH ? "%s" : "\"%s\"", field_words(kind)[v->number]);
 		return;
 	case SHAPE_NUMBER:
 		if (kind == KIND_COUNT && v->number != LIMIT_NONE) {
@@ -262,6 +262,8 @@ static void print_default(enum field_id id, struct buf *out)
 			rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 		}
 		buf_puts(out, is_map ? "}" : "]");
+	} else if (kind == KIND_SWITCH) {
+		buf_str(out, rest);
 	} else {
 		print_toml_string(rest, out);
 	}
@@ -357,7 +359,9 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 	enum field_kind kind = fields[id].kind;
 	enum field_shape shape = field_shape(kind);
 
-	if (shape == SHAPE_WORD) {
+	if (kind == KIND_SWITCH) {
+		json_put_bool(out, v->number == SWITCH_TRUE);
+	} else if (shape == SHAPE_WORD) {
 		json_put_text(out, field_words(kind)[v->number]);
 	} else if (shape == SHAPE_NUMBER && v->number == LIMIT_NONE) {
 		json_put_text(out, "none");

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "super/cgroup.h"
 #include "super/limiter_priv.h"
 
 #define MEMORY_RATE		(4LL << 30)	/* bytes a second and CPU; 2 to 3.7 were measured */
@@ -71,9 +72,13 @@ int64_t limiter_memory_wait_us(int64_t headroom, long n_cpus)
 enum host_cgroup limiter_detect_in(const struct limiter_paths *paths)
 {
 	static const enum host_cgroup order[] = { HOST_CGROUP_V2, HOST_CGROUP_V1 };
+	char text[CGROUP_SELF_BYTES];
+	struct cordon_err err;
 
+	if (cgroup_self_read(paths->self, text, &err) < 0)
+		return HOST_CGROUP_NONE;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (mechanisms[order[i]]->probe(paths))
+		if (mechanisms[order[i]]->probe(paths, text))
 			return order[i];
 	}
 	return HOST_CGROUP_NONE;

@@ -20,8 +20,9 @@ struct limiter_sample {
 /* One mechanism.  `state` is what open() returned; the other functions are
  * called with it and only after open() succeeded. */
 struct limiter_ops {
-	/* Can it be used?  Changes nothing; NULL: always. */
-	bool (*probe)(const struct limiter_paths *paths);
+	/* Can it be used?  `text` is what paths->self says.  Changes nothing;
+	 * NULL: always. */
+	bool (*probe)(const struct limiter_paths *paths, const char *text);
 	/* Make what is needed before the tree exists; on failure nothing is left. */
 	void *(*open)(const struct limiter_paths *paths, const struct plan_limits *limits,
 		      struct cordon_err *err);

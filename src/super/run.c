@@ -300,6 +300,13 @@ static void wait_for_end(struct run *r)
 		;
 	while (waitpid(r->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
+	/* The kernel may have killed all at once: its counters still tell. */
+	if (r->res->started) {
+		int64_t ignored_us;
+
+		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY && r->res->limit == LIMIT_OK)
+			r->res->limit = LIMIT_MEMORY;
+	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
 	if (!r->exited)

@@ -275,7 +275,10 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 		       const struct target *t, struct cordon_err *err)
 {
 	char size[32];
-	const char *options[3][2] = { { "mode", "1777" }, { "nr_inodes", "1m" }, { "size", size } };
+	bool shared = strcmp(m->target, "/tmp") == 0 || strcmp(m->target, "/dev/shm") == 0;
+	const char *options[3][2] = { { "mode", shared ? "1777" : "0700" },
+				      { "nr_inodes", "1m" },
+				      { "size", size } };
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->exec ? 0 : MOUNT_ATTR_NOEXEC);
 	int mnt;
 
