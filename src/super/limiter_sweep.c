@@ -16,6 +16,10 @@
  * since each can be dodged alone: the counter by executing a program that may
  * not be read, the tasks by children that nobody waits for.
  *
+ * Processes over the limit are refused by the kernel (RLIMIT_NPROC), but not to
+ * root: its tree is ended when they are seen.
+ * GAP: what root's tree forks within COUNT_US is there before it is seen.
+ *
  * Runs in the supervisor, with the caller's rights.
  */
 #include "super/limiter_priv.h"
@@ -36,6 +40,7 @@
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
+#define COUNT_US	10000		/* see processes that the kernel does not refuse */
 #define DENTS_BYTES	16384
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
@@ -61,6 +66,7 @@ struct credit {
 struct state {
 	int proc_fd, perf_fd;
 	int64_t limit;			/* bytes; INT64_MAX: none */
+	int64_t max_tasks;		/* INT64_MAX: none, or the kernel keeps it */
 	bool cpu_limited;
 	long n_cpus;
 	int64_t tick_us, page;
@@ -299,6 +305,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	}
 	s->proc_fd = s->perf_fd = -1;
 	s->limit = limits->memory;
+	s->max_tasks = geteuid() == 0 ? limits->processes : INT64_MAX;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
 	s->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
@@ -371,6 +378,10 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 	judge_memory(s, &sums, ret);
 	if (s->cpu_limited && s->perf_fd < 0)
 		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
+	if (s->max_tasks != INT64_MAX) {
+		ret->processes_over = sums.tasks > s->max_tasks;
+		ret->wait_us = MIN(ret->wait_us, COUNT_US);
+	}
 	/* … and the sweeps at most half of it. */
 	ret->wait_us = MAX(ret->wait_us, limiter_now_us() - begin);
 }

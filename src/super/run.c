@@ -230,7 +230,7 @@ static void check_limits(struct run *r)
 		return;
 	over = limiter_check(r->limiter, &wait_us);
 	r->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
-	if (over == LIMIT_MEMORY)
+	if (over == LIMIT_MEMORY || over == LIMIT_PROCESSES)
 		stop_for(r, over, 0);
 	else if (over == LIMIT_CPU)
 		stop_for(r, over, SIGXCPU);
