@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
+#include "lib/lack.h"
 #include "plan/compile.h"
 #include "super/run.h"
 
@@ -166,6 +167,8 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	rc = run_plan(&plan, &caps, &ro, &res, &res.err);
 	if (rc < 0)
 		res.started = false;
+	if (!res.started && !res.exec_errno)
+		lack_name(&plan, &res.err);
 	*ret_code = run_result_code(&res);
 	rc = tell(&c, o, &res, &plan, ret, err);
 	run_result_release(&res);
