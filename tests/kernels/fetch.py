@@ -109,7 +109,7 @@ def find(folder, pattern):
 
 def keep(unpacked, image, target):
     """The kernel and the one module that is looked at; the rest is not needed."""
-    kernel = find(unpacked, r"vmlinuz-")
+    kernel = find(unpacked, r"vmlinuz(-|$)")
     module = find(unpacked, r"overlay\.ko")
     os.makedirs(target, exist_ok=True)
     shutil.copy(module, os.path.join(target, os.path.basename(module)))
