@@ -33,6 +33,13 @@ def pack(folder, archive_path):
     os.rename(archive_path + ".new", archive_path)
 
 
+def add_user(tree):
+    for path, line in (("passwd", "user:x:1000:1000::/home/user:/bin/sh"),
+                       ("shadow", "user:*:19000:0:99999:7:::"), ("group", "user:x:1000:")):
+        with open(os.path.join(tree, "etc", path), "a", encoding="ascii") as f:
+            f.write(line + "\n")
+
+
 def base(folder):
     """The small Debian; its C library is the one that cordon was built with."""
     made = os.path.join(folder, "base.cpio")
@@ -49,6 +56,7 @@ def base(folder):
             [release(), tree, archive()])
         for part in ("var/cache", "var/lib/apt", "var/lib/dpkg", "usr/share/perl", "boot"):
             shutil.rmtree(os.path.join(tree, part), ignore_errors=True)
+        add_user(tree)
         pack(tree, made)
     finally:
         shutil.rmtree(tree, ignore_errors=True)
@@ -81,15 +89,10 @@ def tested(folder, cordon, suites):
             put(tree, "opt/kernels/" + name, os.path.join(guest, name), 0o755)
     for path in suites:
         put(tree, "opt/tests/suite/" + os.path.basename(path), path, 0o755)
-    put_text(tree, "etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"
-             "messagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n"
-             "user:x:1000:1000::/home/user:/bin/sh\n"
-             "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n")
-    put_text(tree, "etc/group", "root:x:0:\ntty:x:5:\nmessagebus:x:100:\nuser:x:1000:\n"
-             "nogroup:x:65534:\n")
     put_text(tree, "var/lib/systemd/linger/user", "")
     put_text(tree, "etc/systemd/system/kernels.service",
-             "[Unit]\nAfter=user@1000.service\nWants=user@1000.service\n"
+             "[Unit]\nAfter=user@1000.service\n"
+             "Wants=dbus.service systemd-logind.service user@1000.service\n"
              "[Service]\nType=oneshot\nExecStart=/opt/kernels/main systemd\n"
              "StandardOutput=tty\nTTYPath=/dev/ttyS1\nStandardError=inherit\n")
     made = os.path.join(folder, "tested.cpio")
