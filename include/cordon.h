@@ -146,8 +146,13 @@ struct cordon_run_options {
 	bool capture;			/* keep stdout and stderr for the result */
 	bool json;			/* answer with the result in JSON */
 	bool dry_run;			/* answer with the plan and stop */
+	/* Called before the command starts, with a line about what the run does
+	 * without; or NULL. */
+	void (*warn)(void *arg, const char *line);
+	void *warn_arg;
 };
-#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false }
+#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false, \
+				  NULL, NULL }
 
 /* Run the request's command inside a cordon, to its end.  Uses the process's
  * standard streams and signals: for a program that does nothing else.  -1: the
@@ -155,6 +160,13 @@ struct cordon_run_options {
  * `cordon run`; the answer's problems say what cordon itself has to say. */
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
+
+/* The live cordons of this user: a line each, or a JSON list. */
+int cordon_ps(bool json, struct cordon_answer *ret, struct cordon_err *err);
+/* End one by its run id or its supervisor's pid, and wait for its end.  yes:
+ * there was one. */
+int cordon_kill(const char *id, struct cordon_answer *ret, struct cordon_err *err);
+
 /* What is asked about this machine. */
 struct cordon_doctor_options {
 	size_t size;			/* sizeof(struct cordon_doctor_options) */

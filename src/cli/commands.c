@@ -1,9 +1,12 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A reader that went away is an error like a full disk.  Not for commands that
  * start others, which would inherit it. */
@@ -11,6 +14,8 @@ void say_start(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 }
+
+#include "cli/result_file.h"
 
 int say_done(int code)
 {
@@ -62,15 +67,10 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-/* The result, kept as a file of its own: whole or not there. */
-static int write_result(const char *path, const char *text)
+static void warn(void *arg, const char *line)
 {
-	FILE *out = fopen(path, "we");
-	bool good = out && fputs(text ? text : "", out) >= 0;
-
-	if (out && fclose(out) != 0)
-		good = false;
-	return good ? 0 : say_usage("cannot write '%s'", path);
+	(void)arg;
+	fprintf(stderr, "cordon: %s\n", line);
 }
 
 static int run_request(const struct args *args, struct cordon_request *req)
@@ -79,9 +79,12 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
+	struct result_file result;
 	struct cordon_err err;
 	int code, rc;
 
+	if (file && result_file_open(&result, file) < 0)
+		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -90,10 +93,13 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
+	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (rc == 0 && file && write_result(file, answer.text) != 0)
-		code = 125;
-	if (file && answer.text) {
+	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
+		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		code = code ? code : 125;
+	}
+	if (file && answer.text && !o.dry_run) {
 		free(answer.text);
 		answer.text = NULL;
 	}
@@ -252,6 +258,24 @@ int cmd_doctor(const struct args *args)
 	if (o.backend && !o.capabilities)
 		return say_usage("doctor takes --sandbox together with --capabilities");
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
+int cmd_ps(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+}
+
+int cmd_kill(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	return bad ? bad : say_answer(cordon_kill(args->words[0], &answer, &err), &answer, &err);
 }
 
 int cmd_completion(const struct args *args)

@@ -6,6 +6,8 @@
  */
 #include "plan/files.h"
 
+#include <sched.h>
+
 #include "base/path.h"
 #include "plan/landlock.h"
 #include "plan/presets.h"
@@ -16,6 +18,7 @@ struct files {
 	struct plan *plan;
 	struct cordon_err *err;
 	bool whole;		/* "/" itself is a readable root */
+	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
 };
 
@@ -142,8 +145,12 @@ static void add_system(struct files *f)
 /* A private, writable place that ends with the run. */
 static void add_private(struct files *f, const char *path)
 {
-	struct plan_mount *m = add_mount(f, MOUNT_TMPFS, NULL, path);
+	struct plan_mount *m;
 
+	/* The host's own place of that name is not private. */
+	if (f->in_place)
+		return;
+	m = add_mount(f, MOUNT_TMPFS, NULL, path);
 	m->size = f->plan->limits.disk;
 	m->exec = true;
 	add_access(f, path, LL_WRITE, false);
@@ -171,8 +178,10 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 	if (!has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
-		if (names[i][0] == '/' || home)
+		if (names[i][0] == '/' || home) {
 			add_readable(f, below(f, home ? home : "/", names[i]), true);
+			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
+		}
 }
 
 static void add_devices(struct files *f)
@@ -193,10 +202,15 @@ static void add_devices(struct files *f)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
-	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	if (!f->in_place)
+		add_access(f, "/dev/pts", LL_TERMINAL, true);
+	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
 	add_access(f, "/dev/tty", LL_TERMINAL, true);
 	add_private(f, "/dev/shm");
-	add_mount(f, MOUNT_PROC, NULL, "/proc");
+	if (f->plan->clone_flags & CLONE_NEWPID)
+		add_mount(f, MOUNT_PROC, NULL, "/proc");
+	else
+		add_mount(f, MOUNT_RO, "/proc", "/proc");
 	add_access(f, "/proc", LL_READ, false);
 }
 
@@ -255,6 +269,14 @@ static void protect(struct files *f, const char *path)
 	add_guarded(f, path);
 }
 
+/* In a linked worktree `.git` is a file which says where the rest is. */
+static void protect_git_file(struct files *f, const char *root)
+{
+	struct plan_mount *m = add_mount(f, MOUNT_RO, NULL, below(f, root, ".git"));
+
+	m->optional = m->keep = m->file = true;
+}
+
 static void protect_below(struct files *f, const char *root, const char *const *names)
 {
 	for (size_t i = 0; names[i]; i++)
@@ -272,6 +294,8 @@ static void add_protected_sets(struct files *f, const char *root)
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (has_word(f, F_FILES_PROTECT, sets[i].word))
 			protect_below(f, root, sets[i].names);
+	if (has_word(f, F_FILES_PROTECT, "git"))
+		protect_git_file(f, root);
 }
 
 static bool is_pattern(const char *path)
@@ -344,17 +368,29 @@ static bool is_named(const struct files *f, const char *path)
 	return false;
 }
 
-static int add_masks(struct files *f)
+/* What is there is masked; what is not can not be made either: a key in ~/.ssh
+ * that was not there lets somebody in. */
+static void mask_credentials(struct files *f, const char *home)
 {
-	const struct field_value *deny = list(f, F_FILES_DENY);
-	const char *home = f->request->home;
-
 	for (size_t i = 0; home && credentials[i]; i++) {
 		const char *path = below(f, home, credentials[i]);
 
-		if (!is_named(f, path))
-			mask(f, path);
+		if (is_named(f, path))
+			continue;
+		mask(f, path);
+		if (is_within(f, F_FILES_WRITE, path))
+			add_guarded(f, path);
 	}
+}
+
+static int add_masks(struct files *f)
+{
+	const struct field_value *deny = list(f, F_FILES_DENY);
+
+	mask_credentials(f, f->request->home);
+	if (f->request->own_home && (!f->request->home ||
+				     strcmp(f->request->home, f->request->own_home) != 0))
+		mask_credentials(f, f->request->own_home);
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
 	if (f->whole)
@@ -373,19 +409,91 @@ static int add_masks(struct files *f)
 	return 0;
 }
 
+/* The kernel's own file systems: the host's processes, its devices and its
+ * settings are not files that a root could mean. */
+static int check_roots(struct files *f)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ };
+	static const char *const kernels[] = { "/proc", "/dev", "/sys" };
+
+	if (is_within(f, F_FILES_WRITE, "/"))
+		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(kernels); k++) {
+			const struct field_value *v = list(f, ids[i]);
+
+			for (size_t n = 0; n < v->n; n++)
+				if (path_within(v->items[n].text.s, kernels[k]) &&
+				    !path_within(v->items[n].text.s, "/dev/shm") &&
+				    (ids[i] == F_FILES_WRITE || k == 0))
+					return err_set(f->err, CORDON_E_HOST,
+						       "'%s' belongs to the kernel and cannot be a root; the "
+						       "command has a %s of its own", v->items[n].text.s,
+						       kernels[k]);
+		}
+	return 0;
+}
+
+/* Whoever sees the folder of live runs could end them. */
+static void hide_live_root(struct files *f)
+{
+	struct plan *p = f->plan;
+
+	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		p->mask_live_root = !m->keep && m->source && m->kind != MOUNT_LINK &&
+				    path_within(p->live_root, m->source);
+	}
+	if (p->mask_live_root)
+		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
+}
+
+/* Rights cannot be taken back inside what they are given for.  A preset that
+ * holds something to be masked is left out; a root that does is refused. */
+static int check_in_place(struct files *f)
+{
+	struct plan *p = f->plan;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n_accesses; i++) {
+		const char *path = p->accesses[i].path, *inside = NULL;
+		bool is_root = is_within(f, F_FILES_READ, path) ||
+			       is_within(f, F_FILES_WRITE, path);
+
+		for (size_t k = 0; k < p->n_mounts; k++)
+			if (p->mounts[k].kind == MOUNT_MASK &&
+			    path_within(p->mounts[k].target, path))
+				inside = p->mounts[k].target;
+		if (inside && is_root)
+			return err_set(f->err, CORDON_E_HOST,
+				       "'%s' lies inside the root '%s', where only mount can keep "
+				       "it from being read; cordon doctor says what to do",
+				       inside, path);
+		if (!inside || strcmp(path, "/proc") == 0)
+			p->accesses[kept++] = p->accesses[i];
+	}
+	p->n_accesses = kept;
+	p->n_mounts = 0;
+	p->n_guarded = 0;
+	return 0;
+}
+
 int files_compile(const struct policy *p, const struct plan_request *r,
 		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
-	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
+	struct files f = { .policy = p, .request = r, .plan = plan, .err = err,
+			   .in_place = !(plan->clone_flags & CLONE_NEWNS) };
 
 	plan->landlock = caps->landlock;
 	for (size_t i = 0; i < p->base.f[F_FILES_READ].n; i++)
 		f.whole |= strcmp(p->base.f[F_FILES_READ].items[i].text.s, "/") == 0;
 	if (f.whole)
 		add_mount(&f, MOUNT_RO, "/", "/");
-	if (is_within(&f, F_FILES_WRITE, "/"))
-		return err_set(err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
-	add_access(&f, "/", LL_READ_DIR, false);
+	if (check_roots(&f) < 0)
+		return -1;
+	if (!f.in_place)
+		add_access(&f, "/", LL_READ_DIR, false);
 	add_system(&f);
 	add_temp(&f);
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
@@ -394,6 +502,11 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_roots(&f);
 	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
+	hide_live_root(&f);
+	if (f.in_place && check_in_place(&f) < 0)
+		return -1;
+	if (!caps->notify || !caps->seccomp)
+		plan->n_guarded = 0;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
 	return f.failed ? err_nomem(err) : 0;

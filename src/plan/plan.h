@@ -40,7 +40,9 @@ struct plan_mount {
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
 	bool root;		/* a root of the policy: names are looked for below it */
-	bool keep;		/* only where it lies inside something already mounted */
+	bool keep;		/* what the target leads to, over itself; nothing where there is none */
+	bool file;		/* keep: unless it is a directory */
+	bool plain;		/* no link on the way to the source: an earlier command may have made it */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
@@ -77,6 +79,8 @@ struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
 	unsigned enforced, lacking;	/* bits of enum protection */
+	unsigned waived;		/* those of them that a full plan would have */
+	bool bare;			/* nothing is enclosed; the rest does not count */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */
 	uid_t uid;			/* of the caller, and inside */
@@ -101,6 +105,8 @@ struct plan {
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
+	const char *live_root;		/* the folder of live runs, never seen inside */
+	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 

@@ -149,7 +149,7 @@ static void print_items(enum field_id id, const struct section *s, const struct 
 	size_t printed = 0;
 
 	buf_puts(out, l->open);
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < v->n && buf_ok(out); i++) {
 		if (s && print_skips(s, id, &v->items[i]))
 			continue;
 		buf_puts(out, printed ? "," : "");
@@ -376,7 +376,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 		json_put_str(out, v->text);
 	} else {
 		json_open(out, shape == SHAPE_MAP ? '{' : '[');
-		for (size_t i = 0; i < v->n; i++)
+		for (size_t i = 0; i < v->n && buf_ok(out->out); i++)
 			if (!print_skips(s, id, &v->items[i]))
 				json_item(kind, &v->items[i], out);
 		json_close(out, shape == SHAPE_MAP ? '}' : ']');

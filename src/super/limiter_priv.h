@@ -14,8 +14,8 @@ struct limiter_paths {
 struct limiter_sample {
 	int64_t cpu_us;			/* used so far; -1: not known */
 	bool memory_over;
-	bool processes_over;		/* and the kernel does not refuse them */
-	int64_t wait_us;		/* until the next look; -1: none is needed */
+	bool tasks_over;		/* more tasks than the limit, which nothing else bounds */
+	int64_t wait_us;		/* for memory's sake; -1: none */
 };
 
 /* One mechanism.  `state` is what open() returned; the other functions are

@@ -16,10 +16,6 @@
  * since each can be dodged alone: the counter by executing a program that may
  * not be read, the tasks by children that nobody waits for.
  *
- * Processes over the limit are refused by the kernel (RLIMIT_NPROC), but not to
- * root: its tree is ended when they are seen.
- * GAP: what root's tree forks within COUNT_US is there before it is seen.
- *
  * Runs in the supervisor, with the caller's rights.
  */
 #include "super/limiter_priv.h"
@@ -40,8 +36,9 @@
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
-#define COUNT_US	10000		/* see processes that the kernel does not refuse */
 #define DENTS_BYTES	16384
+#define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
+#define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
 struct sums {
@@ -66,7 +63,6 @@ struct credit {
 struct state {
 	int proc_fd, perf_fd;
 	int64_t limit;			/* bytes; INT64_MAX: none */
-	int64_t max_tasks;		/* INT64_MAX: none, or the kernel keeps it */
 	bool cpu_limited;
 	long n_cpus;
 	int64_t tick_us, page;
@@ -76,6 +72,7 @@ struct state {
 	struct credit credit;
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
+	int64_t tasks_limit;		/* for uid 0, whom RLIMIT_NPROC does not bind */
 	/* For getdents64(): aligned as its records are. */
 	_Alignas(struct dirent64) char dents[DENTS_BYTES];
 };
@@ -157,7 +154,7 @@ static void walk(struct state *s, struct sums *sums)
 	}
 }
 
-/* Bytes in the private file systems. */
+/* Bytes in the private file systems; an empty file takes memory, too. */
 static int64_t fs_used(const struct state *s)
 {
 	int64_t bytes = 0;
@@ -166,7 +163,8 @@ static int64_t fs_used(const struct state *s)
 		struct statfs st;
 
 		if (fstatfs(s->fs_fds[i], &st) == 0)
-			bytes += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize;
+			bytes += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize +
+				 (int64_t)(st.f_files - st.f_ffree) * INODE_BYTES;
 	}
 	return bytes;
 }
@@ -305,8 +303,8 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	}
 	s->proc_fd = s->perf_fd = -1;
 	s->limit = limits->memory;
-	s->max_tasks = geteuid() == 0 ? limits->processes : INT64_MAX;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
+	s->tasks_limit = geteuid() == 0 ? limits->processes : INT64_MAX;
 	s->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
 	s->page = sysconf(_SC_PAGESIZE);
@@ -378,10 +376,9 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 	judge_memory(s, &sums, ret);
 	if (s->cpu_limited && s->perf_fd < 0)
 		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
-	if (s->max_tasks != INT64_MAX) {
-		ret->processes_over = sums.tasks > s->max_tasks;
-		ret->wait_us = MIN(ret->wait_us, COUNT_US);
-	}
+	ret->tasks_over = sums.tasks > s->tasks_limit;
+	if (s->tasks_limit != INT64_MAX)
+		ret->wait_us = MIN(ret->wait_us, TASKS_LOOK_US);
 	/* … and the sweeps at most half of it. */
 	ret->wait_us = MAX(ret->wait_us, limiter_now_us() - begin);
 }

@@ -55,7 +55,8 @@ static void test_strings(void)
 		 "\"/\\b\\t\\n\\f\\r\"]\n"),
 		"[files]\ndeny = [\"/\\U0001F600\", \"/ünïcödé\", \"/\\u202e\\ufeff\\u2028\"]\n",
 		"[env]\nset = { A = \"\", B = \"\\\\ \\\" ' \\n\" }\n",
-		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]\n",
+		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]"
+		"\n",
 		"[commands]\nblock = [\"echo 'a  b'\", \"x \\\"y z\\\"\"]\n",
 		"[docker]\nimage = \"a \\\"b\\\"\"\n",
 	};

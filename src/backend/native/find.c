@@ -38,7 +38,10 @@ static int add_mask(struct found *f, const char *path)
 
 static const char *const program_dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
 					    "/usr/bin",	       "/sbin",		 "/bin",
-					    "/usr/games",      "/snap/bin" };
+					    "/usr/games",      "/snap/bin",
+					    /* programs that stand there once more */
+					    "/usr/lib/git-core", "/usr/libexec/git-core",
+					    "/usr/lib/klibc/bin", "/usr/lib/initramfs-tools/bin" };
 
 /* Programs that are many: one of them cannot be masked alone. */
 static bool is_multi_call(const char *path)
@@ -129,10 +132,66 @@ static bool is_shown(const struct plan *p, const char *path)
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW) && path_within(path, m->source))
+		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM) && m->source &&
+		    path_within(path, m->source))
 			return true;
 	}
 	return false;
+}
+
+/* Mask it if it is a socket that comes into sight. */
+static int add_socket(struct found *f, const char *dir, const char *name)
+{
+	struct cordon_err ignored;
+	const char *real;
+	struct stat st;
+
+	if (path_resolve(f->plan->arena, str_from(name), dir, &real, &ignored) < 0 ||
+	    stat(real, &st) < 0 || !S_ISSOCK(st.st_mode) || !is_shown(f->plan, real))
+		return 0;
+	return add_mask(f, real);
+}
+
+/* A socket that was bound to a relative path: from a root, or from where some
+ * process is now.
+ * GAP: one whose process has gone elsewhere since is not found, nor are those
+ * that are made later, or in another network namespace. */
+static int add_relative_socket(struct found *f, const char *name)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->plan->n_mounts && rc == 0; i++)
+		if (f->plan->mounts[i].kind == MOUNT_RW || f->plan->mounts[i].kind == MOUNT_RO)
+			rc = f->plan->mounts[i].source ?
+				     add_socket(f, f->plan->mounts[i].source, name) : 0;
+	while (d && rc == 0 && (e = readdir(d))) {
+		char link[32 + sizeof(e->d_name)], cwd[4096];
+		ssize_t n;
+
+		snprintf(link, sizeof(link), "/proc/%s/cwd", e->d_name);
+		n = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? readlink(link, cwd, sizeof(cwd) - 1) : -1;
+		if (n <= 0)
+			continue;
+		cwd[n] = '\0';
+		rc = add_socket(f, cwd, name);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/* The name that ends a line of the table, after seven fields; or empty. */
+static struct str socket_name(struct str line)
+{
+	for (int i = 0; i < 7; i++) {
+		while (line.n && *line.s != ' ')
+			line = str_from_pos(line, 1);
+		while (line.n && *line.s == ' ')
+			line = str_from_pos(line, 1);
+	}
+	return line.n && *line.s != '@' ? line : STR("");
 }
 
 /* A socket with a name can be reached from every network namespace; no mount
@@ -146,19 +205,14 @@ static int add_sockets(struct found *f)
 		return err_set(f->err, CORDON_E_SETUP, "cannot list the sockets of this machine");
 	while (table.n) {
 		size_t n = str_find(table, '\n');
-		struct str line = str_first(table, n);
-		const char *slash = line.n ? memchr(line.s, '/', line.n) : NULL;
+		struct str name = socket_name(str_first(table, n));
+		const char *path = name.n ? arena_strndup(f->plan->arena, name.s, name.n) : NULL;
 
 		table = str_from_pos(table, n < table.n ? n + 1 : n);
-		if (slash) {
-			const char *path = arena_strndup(f->plan->arena, slash,
-							 line.n - (size_t)(slash - line.s));
-
-			if (!path)
-				return err_nomem(f->err);
-			if (is_shown(f->plan, path) && add_mask(f, path) < 0)
-				return -1;
-		}
+		if (name.n && !path)
+			return err_nomem(f->err);
+		if (path && (path[0] == '/' ? add_socket(f, "/", path) : add_relative_socket(f, path)) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -14,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -21,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
@@ -60,6 +61,12 @@ static _Noreturn void fail(const struct init *in, const struct cordon_err *err)
 
 /* ---- steps -------------------------------------------------------------- */
 
+/* Are the processes inside a world of their own? */
+static bool has_pids(const struct init *in)
+{
+	return in->plan->clone_flags & CLONE_NEWPID;
+}
+
 static int step_wait_for_go(struct init *in, struct cordon_err *err)
 {
 	struct native_message m;
@@ -91,18 +98,16 @@ static void wipe_arguments(void)
  * out of reach from inside. */
 static int step_hide(struct init *in, struct cordon_err *err)
 {
-	(void)in;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
+	if (!has_pids(in) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot adopt orphans");
 	wipe_arguments();
 	return 0;
 }
 
 static int step_identity(struct init *in, struct cordon_err *err)
 {
-	/* Only the real root may, and only it has groups to lose. */
-	if (in->plan->uid == 0 && setgroups(0, NULL) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
 		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
 	return 0;
@@ -126,6 +131,8 @@ static int step_network(struct init *in, struct cordon_err *err)
 
 static int step_hostname(struct init *in, struct cordon_err *err)
 {
+	if (!(in->plan->clone_flags & CLONE_NEWUTS))
+		return 0;
 	if (sethostname(in->plan->hostname, strlen(in->plan->hostname)) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot set the host name");
 	return 0;
@@ -149,14 +156,19 @@ static int step_limits(struct init *in, struct cordon_err *err)
 {
 	const struct plan_limits *l = &in->plan->limits;
 
-	if (limit(RLIMIT_CORE, 0, "core files", err) < 0 ||
+	/* 1 and not 0: a program that takes core dumps from a pipe is started
+	 * outside, as root, whatever the limit; but for 1. */
+	if (limit(RLIMIT_CORE, 1, "core files", err) < 0 ||
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
 	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0)
 		return -1;
 	/* Counted per user namespace and uid; init itself is one of them.  It
-	 * does not bind uid 0, for whom there is the group of processes. */
+	 * does not bind uid 0, for whom there is the group of processes.  GAP:
+	 * without a user namespace it would count what runs outside as well. */
+	if (!(in->plan->clone_flags & CLONE_NEWUSER))
+		return 0;
 	return limit(RLIMIT_NPROC, l->processes == INT64_MAX ? l->processes : l->processes + 1,
 		     "processes", err);
 }
@@ -186,12 +198,12 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 	int keep[3];
 
 	for (int i = 0; i < 3; i++) {
-		keep[i] = fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (keep[i] < 0)
+		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
+		if (in->io->fd[i] >= 0 && keep[i] < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
 	}
 	for (int i = 0; i < 3; i++)
-		if (dup2(keep[i], i) < 0)
+		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
 	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
@@ -201,12 +213,38 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-static int step_drop_caps(struct init *in, struct cordon_err *err)
+/* From the new /dev/pts, over the streams that are to be it. */
+static int open_terminal(struct init *in)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 } };
+	const struct native_stdio *io = in->io;
+	int unlock = 0, slave, master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-	(void)in;
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return -1;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcsetattr(slave, TCSANOW, &io->settings) < 0 ||
+	    ioctl(slave, TIOCSWINSZ, &io->size) < 0)
+		return -1;
+	for (int i = 0; i < 3; i++)
+		if (io->fd[i] < 0 && dup2(slave, i) < 0)
+			return -1;
+	in->fds.fd[NATIVE_TERMINAL] = master;
+	close(slave);
+	/* A command whose parent leads its session can be stopped by ^Z; one
+	 * that leads it itself cannot. */
+	return io->controlling && (setsid() < 0 || ioctl(0, TIOCSCTTY, 0) < 0) ? -1 : 0;
+}
+
+static int step_terminal(struct init *in, struct cordon_err *err)
+{
+	if (in->io->terminal && open_terminal(in) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a terminal");
+	return 0;
+}
+
+/* What an execution could give back. */
+static int drop_bounds(struct cordon_err *err)
+{
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
@@ -214,6 +252,19 @@ static int step_drop_caps(struct init *in, struct cordon_err *err)
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot lock the secure bits");
+	return 0;
+}
+
+static int step_drop_caps(struct init *in, struct cordon_err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+	/* An ordinary user has nothing to lose, and may not lose it; that there
+	 * are no new privileges is enough. */
+	bool ordinary = in->plan->uid != 0 && !(in->plan->clone_flags & CLONE_NEWUSER);
+
+	if (!ordinary && drop_bounds(err) < 0)
+		return -1;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &head, none) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot drop the capabilities");
@@ -225,10 +276,10 @@ static int step_drop_caps(struct init *in, struct cordon_err *err)
 /* What was taken away must be gone: try to use it. */
 static int step_prove(struct init *in, struct cordon_err *err)
 {
-	(void)in;
 	if (chroot("/") == 0)
 		return err_set(err, CORDON_E_SETUP, "a capability is left after all were dropped");
-	if (unshare(CLONE_NEWUSER) == 0)
+	/* Where their number was set to none; elsewhere the filter refuses. */
+	if ((in->plan->clone_flags & CLONE_NEWUSER) && has_pids(in) && unshare(CLONE_NEWUSER) == 0)
 		return err_set(err, CORDON_E_SETUP, "a user namespace can still be made");
 	return 0;
 }
@@ -238,8 +289,11 @@ static int step_seccomp(struct init *in, struct cordon_err *err)
 	struct sock_fprog prog = { (unsigned short)in->plan->n_filter, in->plan->filter };
 	unsigned flags = in->plan->n_guarded ?
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5 /* WAIT_KILLABLE_RECV */ : 0;
-	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+	long rc;
 
+	if (!in->plan->filter)
+		return 0;
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 	if (rc < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
 	if (in->plan->n_guarded)
@@ -261,6 +315,7 @@ static const struct {
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
+	{ "terminal", step_terminal },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
@@ -284,16 +339,20 @@ static int launch_main(void *arg)
 	const struct plan *p = l->in->plan;
 	char *const *argv = (char *const *)(uintptr_t)p->argv;
 	char *const *envp = (char *const *)(uintptr_t)p->envp;
-	sigset_t none;
+	sigset_t mask;
 	int best = ENOENT;
 
-	sigemptyset(&none);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
-	if (l->in->io->terminal)
-		ioctl(0, TIOCSCTTY, 0);
+	/* What the caller ignores stays ignored, as with every program. */
+	sigfillset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (l->in->io->controlling) {
+		setpgid(0, 0);
+		tcsetpgrp(0, getpid());
+	} else {
+		setsid();
+	}
+	sigemptyset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	for (size_t i = 0; l->in->programs[i]; i++) {
 		execve(l->in->programs[i], argv, envp);
 		if (errno == ENOEXEC) {
@@ -303,6 +362,8 @@ static int launch_main(void *arg)
 		}
 		if (errno != ENOENT && errno != ENOTDIR)
 			best = errno;
+		else if (best == ENOENT && access(l->in->programs[i], F_OK) == 0)
+			best = ELIBACC;		/* it is there; what runs it is not */
 	}
 	l->error = best;
 	_exit(127);
@@ -345,6 +406,50 @@ static bool reap(const struct init *in, pid_t command)
 	return false;
 }
 
+/* Without a pid namespace: what was started is in the list of our own children,
+ * orphans too, which come to us.  GAP: it ends with us; who kills us frees it. */
+static void signal_children(int signal)
+{
+	char path[64], text[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, text, sizeof(text) - 1)) > 0) {
+		char *at = text;
+
+		text[n] = '\0';
+		for (long pid; (pid = strtol(at, &at, 10)) > 1;)
+			kill((pid_t)pid, signal);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void signal_all(const struct init *in, int signal)
+{
+	if (has_pids(in))
+		kill(-1, signal);
+	else
+		signal_children(signal);
+}
+
+/* Before init ends: the pid namespace takes everything along, or we do. */
+static void end_all(const struct init *in)
+{
+	struct timespec pause = { 0, 1000000 };
+
+	for (int i = 0; !has_pids(in) && i < 1000; i++) {
+		signal_children(SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+			;
+		if (waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* False: the supervisor is gone. */
 static bool obey(const struct init *in, pid_t command)
 {
@@ -357,10 +462,10 @@ static bool obey(const struct init *in, pid_t command)
 		return false;
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
-	if (m.kind == NATIVE_TERMINATE) {
-		kill(-1, m.value);
-		kill(-1, SIGCONT);
-	}
+	if (m.kind == NATIVE_SIGNAL_ALL || m.kind == NATIVE_TERMINATE)
+		signal_all(in, m.value);
+	if (m.kind == NATIVE_TERMINATE)
+		signal_all(in, SIGCONT);
 	return true;
 }
 
@@ -371,15 +476,21 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	struct signalfd_siginfo si;
 
 	for (;;) {
-		if (reap(in, command))
+		if (reap(in, command)) {
+			end_all(in);
 			_exit(0);
+		}
+		/* The command has our uid and could leave us no descriptors to
+		 * wait for (prlimit): then look at all of them. */
 		if (poll(fds, 2, -1) < 0)
-			continue;
+			fds[0].revents = fds[1].revents = POLLIN;
 		if (fds[1].revents)
 			while (read(signals, &si, sizeof(si)) > 0)
 				;
-		if (fds[0].revents && !obey(in, command))
+		if (fds[0].revents && !obey(in, command)) {
+			end_all(in);
 			_exit(1);
+		}
 	}
 }
 

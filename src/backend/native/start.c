@@ -137,7 +137,8 @@ int native_clone(const struct plan *plan, const struct native_stdio *io, struct 
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
-	if (find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
+	if ((plan->clone_flags & CLONE_NEWNS) &&
+	    find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
 		return -1;
 	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
@@ -155,7 +156,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io, struct 
 		return -1;
 	}
 	close(ends[1]);
-	if (write_maps(plan, c.pid, err) < 0) {
+	if ((plan->clone_flags & CLONE_NEWUSER) && write_maps(plan, c.pid, err) < 0) {
 		kill_child(&c);
 		return -1;
 	}
