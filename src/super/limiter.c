@@ -43,7 +43,7 @@ struct limiter {
 	int64_t cpu_limit_us;		/* INT64_MAX: none */
 	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
 	long n_cpus;
-	bool said_cpu, said_memory;
+	bool said_cpu, said_memory, said_tasks;
 };
 
 const char *limit_kind_name(enum limit_kind kind)
@@ -163,7 +163,8 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;
-	} else if (s.tasks_over) {
+	} else if (s.tasks_over && !l->said_tasks) {
+		l->said_tasks = true;
 		over = LIMIT_PROCESSES;
 	} else if (watch_cpu && s.cpu_us >= l->cpu_limit_us) {
 		l->said_cpu = true;

@@ -532,6 +532,34 @@ static void is_caught_for_cpu(struct tree *t)
 	ok(t->usage.cpu_ms >= t->limits.cpu_ms, "%lld ms are over", (long long)t->usage.cpu_ms);
 }
 
+static void fork_twenty(void)
+{
+	for (int i = 0; i < 20; i++) {
+		if (fork() == 0) {
+			rest_ms(5000);
+			_exit(0);
+		}
+	}
+	rest_ms(1500);
+}
+
+/* The kernel refuses processes to everyone but root. */
+static void test_sweep_catches_processes_of_root(void)
+{
+	struct tree t = { .run = fork_twenty, .limits = memory_limit(512 * MB) };
+	struct tree fewer = t;
+
+	t.limits.processes = 15;
+	run_tree(&t);
+	if (geteuid() == 0)
+		is_caught(&t, LIMIT_PROCESSES);
+	else
+		is_innocent(&t);
+	fewer.limits.processes = 30;
+	run_tree(&fewer);
+	is_innocent(&fewer);
+}
+
 static void test_sweep_catches_spinners(void)
 {
 	static void (*const runs[])(void) = { spin, spin_in_threads, spin_in_forgotten_children };
@@ -787,6 +815,7 @@ int main(void)
 		TAP(test_sweep_spares_what_forks_share),
 		TAP(test_sweep_catches_copies_of_what_was_shared),
 		TAP(test_sweep_survives_processes_that_vanish),
+		TAP(test_sweep_catches_processes_of_root),
 		TAP(test_sweep_catches_spinners),
 		TAP(test_sweep_spares_the_idle),
 		TAP(test_cgroup_catches_hogs),
