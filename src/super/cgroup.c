@@ -2,6 +2,7 @@
  * caller's rights. */
 #include "super/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
