@@ -2,12 +2,9 @@
  * caller's rights. */
 #include "super/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,8 +16,6 @@
 #define REMOVE_TRIES		60
 #define REMOVE_WAIT_NS		200000	/* doubles up to 20 ms: about a second in all */
 #define REMOVE_WAIT_MAX_NS	20000000
-#define LEFT_SECONDS		60	/* a group without a supervisor was left behind, then */
-#define LEFT_EVERY		16	/* one run of so many looks for those */
 
 static ssize_t read_fd(int fd, char *text, size_t size)
 {
@@ -169,30 +164,6 @@ int cgroup_new(const char *parent, int parent_fd, struct cgroup *ret, struct cor
 	return 0;
 }
 
-/* A supervisor that was killed leaves its group.  Some run takes it away, if
- * nobody has that number now and nobody can be about to join it.  The kernel
- * removes no group that holds a process. */
-static void sweep_left(int parent_fd)
-{
-	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		struct stat st;
-		int pid, seq;
-
-		if (sscanf(e->d_name, "cordon-%d-%d", &pid, &seq) == 2 && kill(pid, 0) < 0 &&
-		    errno == ESRCH && fstatat(parent_fd, e->d_name, &st, 0) == 0 &&
-		    time(NULL) - st.st_mtime > LEFT_SECONDS)
-			unlinkat(parent_fd, e->d_name, AT_REMOVEDIR);
-	}
-	if (d)
-		closedir(d);
-	else
-		fd_close(&fd);
-}
-
 bool cgroup_release(struct cgroup *g)
 {
 	struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
@@ -205,8 +176,6 @@ bool cgroup_release(struct cgroup *g)
 		nanosleep(&wait, NULL);
 		wait.tv_nsec = MIN(wait.tv_nsec * 2, REMOVE_WAIT_MAX_NS);
 	}
-	if (g->parent_fd >= 0 && getpid() % LEFT_EVERY == 0)
-		sweep_left(g->parent_fd);
 	fd_close(&g->fd);
 	fd_close(&g->parent_fd);
 	return gone;
