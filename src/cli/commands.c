@@ -266,7 +266,8 @@ int cmd_ps(const struct args *args)
 	struct cordon_err err;
 	int bad = need_words(args, 0, 0);
 
-	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+	return bad ? bad
+		   : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
 }
 
 int cmd_kill(const struct args *args)

@@ -427,10 +427,11 @@ static int check_roots(struct files *f)
 		for (size_t n = 0; n < v->n; n++)
 			if (path_within(v->items[n].text.s, closed[i].path) &&
 			    !path_within(v->items[n].text.s, "/dev/shm"))
-				return err_set(f->err, CORDON_E_HOST,
-					       "'%s' is the kernel's and cannot be a root; the command "
-					       "has a %s of its own", v->items[n].text.s,
-					       closed[i].path);
+				return err_set(
+					f->err, CORDON_E_HOST,
+					"'%s' is the kernel's and cannot be a root; the command "
+					"has a %s of its own",
+					v->items[n].text.s, closed[i].path);
 	}
 	return 0;
 }

@@ -175,7 +175,8 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	int rc = 0;
 
 	if (o->capture)
-		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false, err);
+		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false,
+				err);
 	if (rc == 0)
 		rc = run_watch_signals(&b.signals, &old, err);
 	b.mask = &old;

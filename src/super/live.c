@@ -141,8 +141,8 @@ void live_try_add(struct live *l, const char *root, const char *run_id, const st
 	if (make_folder(root, path) < 0)
 		return;
 	memcpy(l->path, path, sizeof(path));
-	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()), (long long)time(NULL),
-		   plan->cwd);
+	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
+		   (long long)time(NULL), plan->cwd);
 	put_words(plan, &text);
 	buf_putc(&text, '\n');
 	if (!buf_ok(&text) || write_status(path, &text) < 0)

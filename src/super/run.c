@@ -61,7 +61,8 @@ int64_t run_later_us(int64_t us, int64_t ms)
 
 struct timespec run_wait(int64_t next_us)
 {
-	int64_t us = next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
+	int64_t us =
+		next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
 
 	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
@@ -288,7 +289,8 @@ static int loop(struct run *r, struct cordon_err *err)
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
+		struct timespec wait =
+			run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
@@ -340,7 +342,8 @@ static void wait_for_end(struct run *r)
 	if (r->res->started) {
 		int64_t ignored_us;
 
-		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY && r->res->limit == LIMIT_OK)
+		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY &&
+		    r->res->limit == LIMIT_OK)
 			r->res->limit = LIMIT_MEMORY;
 	}
 	/* What init still had to say. */
@@ -353,8 +356,8 @@ static void wait_for_end(struct run *r)
 
 int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-					 SIGCONT, SIGTSTP };
+	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
 	struct sigaction now;
 	sigset_t set;
 
