@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	int skip;
 
 	if (fill_streams() < 0)
-		return EXIT_USAGE;
+		return say_usage("a standard stream is closed, and /dev/null does not open");
 	if (argc < 2) {
 		help_print(stderr);
 		return EXIT_USAGE;

@@ -385,6 +385,23 @@ static bool is_root_of_a_user(void)
 	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
 }
 
+static int clone_init(struct run *r, struct cordon_err *err)
+{
+	struct native_groups groups = { .cgroup = limiter_cgroup_fd(r->limiter) };
+	int rc;
+
+	static_assert(ARRAY_SIZE(groups.entries) == MAX_LIMITER_ENTRIES, "all of them fit");
+	if (groups.cgroup < 0 &&
+	    limiter_open_entries(r->limiter, groups.entries, &groups.n_entries, err) < 0)
+		return -1;
+	rc = native_clone(r->plan, &r->stdio.child, &groups, &r->child, err);
+	for (size_t i = 0; i < groups.n_entries; i++)
+		fd_close(&groups.entries[i]);
+	if (rc < 0 || r->child.in_cgroup || groups.n_entries)
+		return rc;
+	return limiter_join(r->limiter, r->child.pid, err);
+}
+
 static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
@@ -403,9 +420,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
-		return -1;
-	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_namespaces(r, err) < 0)
+	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
