@@ -44,16 +44,16 @@ static_assert(ARRAY_SIZE(mount_features) == N_PLAN_MOUNT_KINDS, "a mount without
 static const struct {
 	uint64_t rights;
 	const char *word;
-} rights_words[] = {
+} rights_of[] = {
 	{ LL_WRITE, "write" },	 { LL_READ, "read" },	      { LL_TERMINAL, "terminal" },
 	{ LL_DEVICE, "device" }, { LL_READ_DIR, "list" },
 };
 
 static const char *rights_word(uint64_t rights)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rights_words); i++)
-		if (rights == rights_words[i].rights)
-			return rights_words[i].word;
+	for (size_t i = 0; i < ARRAY_SIZE(rights_of); i++)
+		if (rights == rights_of[i].rights)
+			return rights_of[i].word;
 	return "other";
 }
 

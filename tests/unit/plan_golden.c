@@ -21,7 +21,7 @@ static const struct golden cases[] = {
 	{ "lesser", CONSENT_POLICY, "lesser", NULL },
 	{ "lesser", CONSENT_NONE, "lesser, CORDON_SANDBOX=enforce", NULL },
 	{ "hardened", CONSENT_ANY, "hardened, CORDON_SANDBOX=warn", NULL },
-	{ "public", CONSENT_POLICY, "public", "/home/user" },
+	{ "public", CONSENT_POLICY, "public", "/nobody" },
 };
 
 static struct str read_text(struct arena *a, const char *name)
@@ -38,17 +38,17 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 		       struct buf *out)
 {
 	static const char *const argv[] = { "make", "test", NULL };
-	static const char *const environ_of[] = { "PATH=/usr/bin", "HOME=/home/user", "SECRET=x",
+	static const char *const environ_of[] = { "PATH=/usr/bin", "HOME=/nobody", "SECRET=x",
 						  NULL };
 	const char *name = arena_printf(a, "%s.toml", g->policy);
 	struct policy p = read_native(a, read_text(a, name).s);
 	struct diags diags = DIAGS;
-	struct reader r = { .policy = &p, .diags = &diags, .file = "default", .base_dir = "/work",
-			    .cwd = "/work/project", .home = "/home/user" };
+	struct reader r = { .policy = &p, .diags = &diags, .file = "default", .base_dir = "/src",
+			    .cwd = "/src/project", .home = "/nobody" };
 	struct plan_request req = {
 		.argv = argv,
 		.environ = environ_of,
-		.cwd = "/work/project",
+		.cwd = "/src/project",
 		.home = g->home,
 		.uid = caps->is_root ? 0 : 1000,
 		.gid = caps->is_root ? 0 : 1000,
