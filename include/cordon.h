@@ -160,6 +160,13 @@ struct cordon_run_options {
  * `cordon run`; the answer's problems say what cordon itself has to say. */
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
+
+/* The live cordons of this user: a line each, or a JSON list. */
+int cordon_ps(bool json, struct cordon_answer *ret, struct cordon_err *err);
+/* End one by its run id or its supervisor's pid, and wait for its end.  yes:
+ * there was one. */
+int cordon_kill(const char *id, struct cordon_answer *ret, struct cordon_err *err);
+
 /* What is asked about this machine. */
 struct cordon_doctor_options {
 	size_t size;			/* sizeof(struct cordon_doctor_options) */

@@ -117,9 +117,19 @@ static void take_behind(struct args *args, int argc, char *const *argv)
 		args->words[args->n_words++] = argv[i];
 }
 
+/* The command of a run may have as many words as the kernel takes. */
+static int count_own_words(const struct command *c, int argc, char *const *argv)
+{
+	int n = 0;
+
+	while (n < argc && (!(c->where & (IN_EXPLAIN | IN_RUN)) || strcmp(argv[n], "--") != 0))
+		n++;
+	return n;
+}
+
 int args_parse(struct args *args, int argc, char *const *argv)
 {
-	if (argc > MAX_ARGS) {
+	if (count_own_words(args->command, argc, argv) > MAX_ARGS) {
 		say_usage("more than %d words on the command line", MAX_ARGS);
 		return -1;
 	}

@@ -21,6 +21,8 @@ enum {
 	IN_TRIAL = 1 << 7,
 	IN_RUN = 1 << 8,
 	IN_DOCTOR = 1 << 9,
+	IN_PS = 1 << 10,
+	IN_KILL = 1 << 11,
 	IN_RUNS = IN_RUN | IN_EXPLAIN,
 	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN,	/* those that read policy files */
 };
@@ -134,6 +136,8 @@ int cmd_trial(const struct args *args);
 int cmd_doctor(const struct args *args);
 /* One act of doctor --prove; no command of the table. */
 int prove_act_main(int argc, char *const *argv);
+int cmd_ps(const struct args *args);
+int cmd_kill(const struct args *args);
 int cmd_completion(const struct args *args);
 int cmd_version(const struct args *args);
 int cmd_help(const struct args *args);

@@ -1,9 +1,12 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A reader that went away is an error like a full disk.  Not for commands that
  * start others, which would inherit it. */
@@ -11,6 +14,8 @@ void say_start(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 }
+
+#include "cli/result_file.h"
 
 int say_done(int code)
 {
@@ -62,17 +67,6 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-/* The result, kept as a file of its own: whole or not there. */
-static int write_result(const char *path, const char *text)
-{
-	FILE *out = fopen(path, "we");
-	bool good = out && fputs(text ? text : "", out) >= 0;
-
-	if (out && fclose(out) != 0)
-		good = false;
-	return good ? 0 : say_usage("cannot write '%s'", path);
-}
-
 static void warn(void *arg, const char *line)
 {
 	(void)arg;
@@ -85,9 +79,12 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
+	struct result_file result;
 	struct cordon_err err;
 	int code, rc;
 
+	if (file && result_file_open(&result, file) < 0)
+		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -98,9 +95,11 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.dry_run = args_has(args, OPT_DRY_RUN);
 	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (rc == 0 && file && write_result(file, answer.text) != 0)
-		code = 125;
-	if (file && answer.text) {
+	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
+		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		code = code ? code : 125;
+	}
+	if (file && answer.text && !o.dry_run) {
 		free(answer.text);
 		answer.text = NULL;
 	}
@@ -274,6 +273,24 @@ int prove_act_main(int argc, char *const *argv)
 		return say_usage("%s", err.msg);
 	puts(err.msg);
 	return say_done(10);	/* no exit code of a run that failed by itself */
+}
+
+int cmd_ps(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 0, 0);
+
+	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+}
+
+int cmd_kill(const struct args *args)
+{
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	int bad = need_words(args, 1, 1);
+
+	return bad ? bad : say_answer(cordon_kill(args->words[0], &answer, &err), &answer, &err);
 }
 
 int cmd_completion(const struct args *args)

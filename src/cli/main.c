@@ -1,6 +1,7 @@
 /* The program: find the command, parse its options, run it. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,12 +46,24 @@ static int help_for(const char *name)
 	return cmd_help(&args);
 }
 
+/* A standard stream that is closed stays as good as closed, but no other file
+ * takes its number: reading it, or writing to it, fails with EBADF. */
+static int fill_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char help[] = "help", version[] = "version";
 	static struct args args;
 	int skip;
 
+	if (fill_streams() < 0)
+		return EXIT_USAGE;
 	if (argc < 2) {
 		help_print(stderr);
 		return EXIT_USAGE;

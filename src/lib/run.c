@@ -6,9 +6,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
+#include "super/live.h"
 #include "super/run.h"
 
 /* The files whose policy holds, so that nothing inside can change them. */
@@ -23,6 +25,32 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			return -1;
 	r->policy_files = files;
 	r->n_policy_files = c->n_sources;
+	return 0;
+}
+
+/* The caller's home as the machine knows it: HOME may be unset, or another's. */
+static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
+{
+	struct cordon_err ignored;
+	struct str rest;
+
+	if (fd_read_file("/etc/passwd", MAX_SOURCE_BYTES, &c->arena, &rest, &ignored) < 0)
+		return 0;
+	while (rest.n) {
+		size_t n = str_find(rest, '\n');
+		struct str line = str_first(rest, n), parts[6] = { 0 };
+		uint64_t uid;
+
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			size_t end = str_find(line, ':');
+
+			parts[i] = str_first(line, end);
+			line = str_from_pos(line, end < line.n ? end + 1 : end);
+		}
+		if (str_parse_u64(parts[2], &uid) && uid == geteuid() && str_starts(parts[5], "/"))
+			return path_resolve(&c->arena, parts[5], "/", ret, err);
+	}
 	return 0;
 }
 
@@ -72,12 +100,17 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
+	char live[MAX_LIVE_ROOT];
 
 	if (!r.argv)
 		return err_nomem(err);
+	live_root(live);
+	if (path_resolve(&c->arena, str_from(live), "/", &r.live_root, err) < 0)
+		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
-	if (list_policy_files(c, &r, err) < 0 || read_consent(&r.consent, err) < 0)
+	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
+	    read_consent(&r.consent, err) < 0)
 		return -1;
 	*ret = r;
 	return 0;
@@ -149,21 +182,13 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 		say_refusal(c, res);
 	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
-			   strerrordesc_np(res->exec_errno));
+			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	return answer_fill(ret, true, &out, c, 0, err);
 }
 
 /* ---- with what this machine has ------------------------------------------ */
-
-/* Without any protection, as was asked for in so many words. */
-static int run_bare(const struct plan *plan, struct cordon_err *err)
-{
-	execvpe(plan->argv[0], (char *const *)(uintptr_t)plan->argv,
-		(char *const *)(uintptr_t)plan->envp);
-	return err_sys(err, CORDON_E_SETUP, "%s", plan->argv[0]);
-}
 
 /* One line about what the run does without. */
 static void warn_waived(const struct plan *plan, const struct cordon_run_options *o)
@@ -234,14 +259,19 @@ static bool nothing_ran(const struct run_result *res)
 
 static void run_once(struct attempt *a)
 {
+	int rc;
+
 	run_result_release(&a->res);
-	if (run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err) < 0)
+	run_result_init(&a->res);
+	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
+			  : run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
+	if (rc < 0)
 		a->res.started = false;
 }
 
 /* First as if everything were there, which a run finds out by itself; then with
  * what is there, if that is less. */
-static int run_as_planned(struct attempt *a, struct cordon_err *err)
+static void run_as_planned(struct attempt *a)
 {
 	struct cordon_err first;
 
@@ -249,20 +279,17 @@ static int run_as_planned(struct attempt *a, struct cordon_err *err)
 		warn_waived(&a->plan, a->o);
 		run_once(a);
 		if (!nothing_ran(&a->res))
-			return 0;
+			return;
 		first = a->res.err;
 		if (!plan_with_probe(a))
-			return 0;
+			return;
 		if (!a->plan.waived) {
 			a->res.err = first;
-			return 0;
+			return;
 		}
 	}
 	warn_waived(&a->plan, a->o);
-	if (a->plan.bare)
-		return run_bare(&a->plan, err);
 	run_once(a);
-	return 0;
 }
 
 static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon_err *err)
@@ -292,12 +319,18 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 		*ret_code = 0;
 		return show_plan(a, ret, err);
 	}
-	if (planned && run_as_planned(a, err) < 0)
-		return -1;
+	if (planned)
+		run_as_planned(a);
 	*ret_code = run_result_code(&a->res);
 	rc = tell(a->c, a->o, &a->res, &a->plan, ret, err);
 	run_result_release(&a->res);
 	return rc;
+}
+
+/* By somebody, and not just the default. */
+static bool is_written(const struct field_value *v)
+{
+	return v->set && (!v->at.file || strcmp(v->at.file, "default") != 0);
 }
 
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
@@ -312,13 +345,14 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	};
 
 	*ret_code = 125;
+	run_result_init(&a.res);
 	if (composition_init(&c, req, err) < 0)
 		return -1;
 	if (o->size != sizeof(*o) || !req->n_command)
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	a.ro.limit_output = c.policy.base.f[F_LIMITS_OUTPUT].set;
+	a.ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||
@@ -326,6 +360,9 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return -1;
 	if (a.res.blocked) {
 		a.res.exec_errno = EPERM;
+		run_result_add_denial(&a.res, "command",
+				      o->shell_text ? o->shell_text : req->command[0],
+				      "blocked by policy", "commands.block without the pattern");
 		*ret_code = 126;
 		return tell(&c, o, &a.res, &a.plan, ret, err);
 	}

@@ -176,6 +176,14 @@ enum host_feature plan_find_missing(const struct policy *p, const struct host_ca
 	return N_HOST_FEATURES;
 }
 
+static int refuse_for(enum host_feature missing, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_HOST,
+		       "the policy needs %s (%s), which this machine does not offer; "
+		       "cordon doctor says what to do",
+		       host_feature_name(missing), host_feature_about(missing));
+}
+
 /* Which protections the plan has, lacks, and lacks by consent. */
 static int check_protections(const struct policy *p, const struct host_caps *caps,
 			     const struct plan_request *r, struct plan *plan,
@@ -185,10 +193,7 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	unsigned have = plan_find_offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
 
 	if (missing != N_HOST_FEATURES)
-		return err_set(err, CORDON_E_HOST,
-			       "the policy needs %s (%s), which this machine does not offer; "
-			       "cordon doctor says what to do",
-			       host_feature_name(missing), host_feature_about(missing));
+		return refuse_for(missing, err);
 	if (lacks_guard(p, caps, r))
 		have &= ~BIT(SECCOMP);
 	plan->enforced = have;
@@ -233,6 +238,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 		/* A name in the file system is reached from every network; one
 		 * without (abstract) is held by the network or by Landlock. */
 		.no_unix = !mounts || (!net && !is_public(p) && caps->landlock < 6),
+		.ptrace = number(p, F_PROCESSES_DEBUG) == SWITCH_TRUE,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
@@ -312,6 +318,21 @@ static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
 	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
 }
 
+/* Names that nobody can guard are a part of the filter that is missing. */
+static int settle_guard(const struct policy *p, const struct host_caps *caps,
+			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	if (!plan->n_guarded || (caps->notify && caps->seccomp))
+		return 0;
+	if (!(dispensable(p, r) & BIT(SECCOMP)))
+		return refuse_for(FEATURE_NOTIFY, err);
+	plan->n_guarded = 0;
+	plan->enforced &= ~BIT(SECCOMP);
+	plan->lacking |= BIT(SECCOMP);
+	plan->waived |= BIT(SECCOMP);
+	return 0;
+}
+
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err)
@@ -325,6 +346,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		.cwd = r->cwd,
 		.argv = r->argv,
 		.landlock = caps->landlock,
+		.live_root = r->live_root,
 	};
 
 	if (check_built(p, err) < 0)
@@ -344,6 +366,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		drop_uncounted(caps, &plan);
 		name_enforcers(p, caps, &plan);
 		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		    settle_guard(p, caps, r, &plan, err) < 0 ||
 		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}

@@ -22,10 +22,12 @@ struct plan_request {
 	const char *const *environ;	/* the caller's; ends with NULL */
 	const char *cwd;		/* absolute, links followed */
 	const char *home;		/* or NULL */
+	const char *own_home;		/* what the machine says it is, or NULL */
 	uid_t uid;
 	gid_t gid;
 	const char *const *policy_files;	/* absolute; stay unwritable */
 	size_t n_policy_files;
+	const char *live_root;		/* the folder of live runs; absolute */
 	enum plan_consent consent;
 };
 

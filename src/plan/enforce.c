@@ -37,6 +37,8 @@ static const struct {
 	{ F_FILES_PROTECT, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP,
 	  "mount namespace (bind, read-only) + " LATER },
 	{ F_FILES_PROTECT, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind, read-only)" },
+	{ F_FILES_SOCKETS, BIT(MOUNT), ANY_CGROUP, "mount namespace (the others are masked)" },
+	{ F_FILES_SOCKETS, BIT(SECCOMP), ANY_CGROUP, "seccomp (no unix socket but pairs)" },
 	{ F_FILES_PRESETS, BIT(MOUNT) | BIT(LANDLOCK), ANY_CGROUP,
 	  "mount namespace (bind, read-only; tmpfs) + " LL_READS },
 	{ F_FILES_PRESETS, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind, read-only; tmpfs)" },
@@ -66,6 +68,7 @@ static const struct {
 	{ F_ENV_PASS, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_ENV_SET, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_ENV_STRIP, 0, ANY_CGROUP, "a new environment at execve" },
+	{ F_PROCESSES_DEBUG, BIT(SECCOMP), ANY_CGROUP, "seccomp (ptrace)" },
 	{ F_COMMANDS_BLOCK, BIT(MOUNT), ANY_CGROUP, "mount namespace (mask of the program)" },
 };
 

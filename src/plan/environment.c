@@ -26,8 +26,14 @@ static bool is_stripped(const struct environment *e, struct str name)
 {
 	const struct field_value *strip = &e->section->f[F_ENV_STRIP];
 
+	char upper[256];
+
+	/* openai_api_key is as good a key; a name that long is none we know. */
+	for (size_t i = 0; i < name.n && i < sizeof(upper); i++)
+		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
 	for (size_t i = 0; stripped_variables[i]; i++)
-		if (str_glob(str_from(stripped_variables[i]), name))
+		if (name.n > sizeof(upper) ||
+		    str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))
 			return true;
 	for (size_t i = 0; i < strip->n; i++)
 		if (str_glob(strip->items[i].text, name))

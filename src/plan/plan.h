@@ -39,7 +39,10 @@ struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
-	bool keep;		/* only where it lies inside something already mounted */
+	bool root;		/* a root of the policy: names are looked for below it */
+	bool keep;		/* what the target leads to, if anything, over itself */
+	bool file;		/* keep: unless it is a directory */
+	bool plain;		/* left out if a link is on the way to the source */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
@@ -64,6 +67,12 @@ enum plan_limit {
 	PLAN_DISK,
 	PLAN_OPEN_FILES,
 	N_PLAN_LIMITS
+};
+
+/* Every file or directory of this name, however deep. */
+struct plan_name {
+	const char *name;
+	bool mask;		/* unreadable; else read-only */
 };
 
 /* INT64_MAX: none. */
@@ -100,10 +109,18 @@ struct plan {
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;
 	size_t n_blocked;
+	/* Sockets of the host that stay in reach, and all below. */
+	const char **sockets;
+	size_t n_sockets;
+	/* Names to be looked for below the roots before the start. */
+	struct plan_name *names;
+	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
+	const char *live_root;		/* the folder of live runs, never seen inside */
+	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 	bool no_inet, no_unix;		/* families of sockets that it refuses */

@@ -40,15 +40,13 @@ const char *const preset_config[] = {
 };
 
 const char *const protect_git[] = {
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes",
-	".git/modules", NULL
-};
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
+	".git/info/attributes", ".git/modules", ".git/worktrees", NULL };
 
 const char *const protect_agent[] = {
-	"cordon.toml", "harness.md", ".harness", ".claude", ".mcp.json", ".codex", ".gemini",
-	".cursor", ".cursorrules", ".windsurf", ".aider.conf.yml", ".continue", ".vscode",
-	".idea", ".zed", ".devcontainer", ".envrc", ".srt-settings.json", NULL
-};
+	"cordon.toml", "harness.md", ".harness", "task.toml", ".claude", ".mcp.json", ".codex",
+	".gemini", ".cursor", ".cursorrules", ".windsurf", ".aider.conf.yml", ".continue", ".vscode", ".idea",
+	".zed", ".devcontainer", ".envrc", ".srt-settings.json", NULL };
 
 const char *const protect_shell[] = {
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
@@ -86,17 +84,17 @@ const char *const root_secrets[] = {
 
 const char *const stripped_variables[] = {
 	"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_SECRET_ACCESS_KEY",
-	"GITHUB_TOKEN", "*_API_KEY", "*_API_KEYS", "*_API_TOKEN", "*_API_SECRET",
-	"*_ACCESS_TOKEN", "*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY",
-	"*_SECRET_ACCESS_KEY", "*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID",
-	"AWS_*KEY*", "AWS_*TOKEN*", "AZURE_*SECRET*", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN",
-	"GITHUB_PAT", "GITLAB_*TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT*", "ACTIONS_*TOKEN",
-	"NPM_TOKEN", "NODE_AUTH_TOKEN", "PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTR*TOKEN",
-	"HF_TOKEN", "HUGGING*TOKEN", "REPLICATE_*", "WANDB_API_KEY", "SLACK_*TOKEN",
-	"DISCORD_*TOKEN", "TELEGRAM_*TOKEN", "STRIPE_*KEY", "TWILIO_*TOKEN", "VAULT_TOKEN",
-	"CLOUDFLARE_*TOKEN", "DIGITALOCEAN_*TOKEN", "HEROKU_*KEY", "NETLIFY_*TOKEN",
-	"VERCEL_TOKEN", "DATABRICKS_TOKEN", "SNYK_TOKEN", "SENTRY_AUTH_TOKEN",
-	"DOCKER_AUTH_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_AUTH_SOCK",
-	"SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS", "GPG_AGENT_INFO",
-	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL
-};
+	"GITHUB_TOKEN", "*_API_KEY", "*_API_KEYS", "*_API_TOKEN", "*_API_SECRET", "*_ACCESS_TOKEN",
+	"*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY", "*_SECRET_ACCESS_KEY",
+	"*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID", "AWS_*KEY*", "AWS_*TOKEN*",
+	"AZURE_*SECRET*", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN", "GITHUB_PAT", "GITLAB_*TOKEN",
+	"CI_JOB_TOKEN", "CI_JOB_JWT*", "ACTIONS_*TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN",
+	"PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTR*TOKEN", "HF_TOKEN", "HUGGING*TOKEN",
+	"REPLICATE_*", "WANDB_API_KEY", "SLACK_*TOKEN", "DISCORD_*TOKEN", "TELEGRAM_*TOKEN",
+	"STRIPE_*KEY", "TWILIO_*TOKEN", "VAULT_TOKEN", "CLOUDFLARE_*TOKEN", "DIGITALOCEAN_*TOKEN",
+	"HEROKU_*KEY", "NETLIFY_*TOKEN", "VERCEL_TOKEN", "DATABRICKS_TOKEN", "SNYK_TOKEN",
+	"SENTRY_AUTH_TOKEN", "DOCKER_AUTH_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS",
+	"*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_SECRET", "PGPASSWORD", "MYSQL_PWD",
+	"REDISCLI_AUTH", "NPM_CONFIG_*AUTH*", "GOOGLE_CREDENTIALS", "KRB5CCNAME",
+	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS", "GPG_AGENT_INFO",
+	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL };

@@ -533,6 +533,12 @@ int read_field(struct reader *r, struct section *s, enum field_id id, const stru
 		return read_list(r, s, id, v);
 	if (shape == SHAPE_MAP)
 		return read_map(r, s, id, v);
+	if (fields[id].kind == KIND_SWITCH) {
+		if (v->kind != VALUE_BOOL)
+			return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
+		read_number(s, id, v->boolean ? SWITCH_TRUE : SWITCH_FALSE, reader_at(r, v));
+		return 0;
+	}
 	if (v->kind == VALUE_STRING)
 		return read_field_text(r, s, id, v->string, reader_at(r, v));
 	if (shape == SHAPE_NUMBER && v->kind == VALUE_INT) {

@@ -68,7 +68,10 @@ static void field_schema(enum field_id id, struct json_out *j)
 	json_put_text(j, fields[id].help);
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
-		words(kind, j);
+		if (kind == KIND_SWITCH)
+			type(j, "boolean");
+		else
+			words(kind, j);
 		break;
 	case SHAPE_NUMBER:
 		number(kind, j);

@@ -1,10 +1,52 @@
 /* What is told about a run; see run.h. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 
+#include "base/limits.h"
 #include "super/run.h"
+
+static void make_id(char id[40])
+{
+	unsigned char raw[8];
+	size_t n = 0;
+
+	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
+		memset(raw, 0, sizeof(raw));
+	for (size_t i = 0; i < sizeof(raw); i++)
+		n += (size_t)snprintf(id + n, 40 - n, "%02x", raw[i]);
+}
+
+void run_result_init(struct run_result *r)
+{
+	*r = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4), BUF(MAX_OUTPUT_BYTES * 4) } };
+	make_id(r->run_id);
+}
+
+void run_result_add_denial(struct run_result *r, const char *kind, const char *what,
+			   const char *reason, const char *hint)
+{
+	struct run_denial *d = &r->denials[r->n_denials];
+
+	for (size_t i = 0; i < r->n_denials; i++)
+		if (strcmp(r->denials[i].what, what) == 0 && strcmp(r->denials[i].kind, kind) == 0) {
+			r->denials[i].count++;
+			return;
+		}
+	if (r->n_denials == MAX_DENIALS)
+		return;
+	*d = (struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
+	if (d->what && d->hint) {
+		r->n_denials++;
+		return;
+	}
+	free(d->what);
+	free(d->hint);
+}
 
 void run_result_release(struct run_result *r)
 {
@@ -15,6 +57,16 @@ void run_result_release(struct run_result *r)
 		free(r->denials[i].hint);
 	}
 	r->n_denials = 0;
+}
+
+/* What to say about an exec that failed. */
+const char *run_exec_problem(int error)
+{
+	if (error == ENOENT || error == ENOTDIR)
+		return "command not found";
+	if (error == ELIBACC)
+		return "the interpreter that it names is not inside the cordon";
+	return strerrordesc_np(error);
 }
 
 static bool is_not_found(const struct run_result *r)
@@ -45,13 +97,15 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	}
 	json_open(j, '{');
 	json_key(j, "code");
-	json_put_text(j, r->exec_errno ? "exec" : codes[r->err.code]);
+	json_put_text(j, r->blocked ? "blocked" : r->exec_errno ? "exec" : codes[r->err.code]);
 	json_key(j, "message");
-	if (r->exec_errno) {
+	if (r->blocked) {
+		json_put_text(j, r->blocked);
+	} else if (r->exec_errno) {
 		cleanup_buf struct buf text = BUF(8192);
 
 		buf_printf(&text, "%s: %s", plan->argv[0],
-			   is_not_found(r) ? "command not found" : strerrordesc_np(r->exec_errno));
+			   run_exec_problem(r->exec_errno));
 		json_put_text(j, buf_text(&text));
 	} else {
 		json_put_text(j, r->err.msg);

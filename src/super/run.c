@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +23,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "super/guard.h"
+#include "super/live.h"
+#include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct run {
@@ -35,14 +36,17 @@ struct run {
 	enum host_cgroup cgroup;
 	struct guard *guard;
 	struct stdio stdio;
+	struct live live;
 	int signals;
+	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
-	int userns;		/* of the tree, for the guard; or -1 */
+	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
+	bool paused;		/* everything inside was stopped together with us */
 };
 
-static int64_t now_us(void)
+int64_t run_now_us(void)
 {
 	struct timespec t;
 
@@ -50,20 +54,16 @@ static int64_t now_us(void)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-static int64_t later(int64_t us, int64_t ms)
+int64_t run_later_us(int64_t us, int64_t ms)
 {
 	return ms > (INT64_MAX - us) / 1000 ? INT64_MAX : us + ms * 1000;
 }
 
-static void make_id(char id[40])
+struct timespec run_wait(int64_t next_us)
 {
-	unsigned char raw[8];
-	size_t n = 0;
+	int64_t us = next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
 
-	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
-		memset(raw, 0, sizeof(raw));
-	for (size_t i = 0; i < sizeof(raw); i++)
-		n += (size_t)snprintf(id + n, 40 - n, "%02x", raw[i]);
+	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
 
 /* ---- ending ------------------------------------------------------------- */
@@ -88,14 +88,18 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 		return;
 	}
 	native_send(&r->child, NATIVE_TERMINATE, signal);
-	r->kill_at_us = later(now_us(), r->plan->limits.grace_ms);
+	r->kill_at_us = run_later_us(run_now_us(), r->plan->limits.grace_ms);
 }
 
 /* ---- events ------------------------------------------------------------- */
 
 static int on_ready(struct run *r, struct cordon_err *err)
 {
+	int *terminal = &r->fds.fd[NATIVE_TERMINAL];
+
 	r->res->started = true;
+	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
+		return -1;
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
@@ -104,8 +108,16 @@ static int on_ready(struct run *r, struct cordon_err *err)
 		return 0;
 	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
 		return -1;
-	r->look_at_us = now_us();
+	r->look_at_us = run_now_us();
 	return 0;
+}
+
+/* As the caller's job control wants it; returns when it lets us go on. */
+static void stop_with_caller(struct run *r)
+{
+	stdio_pause(&r->stdio);
+	raise(SIGSTOP);
+	stdio_resume(&r->stdio);
 }
 
 static int on_message(struct run *r, const struct native_message *m, struct cordon_err *err)
@@ -127,10 +139,15 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 		r->res->usage.max_rss_kb = m->max_rss_kb;
 		return 0;
 	case NATIVE_STOPPED:
-		/* A shell's job control sees us stop, and continues us. */
-		if (isatty(0))
-			raise(SIGSTOP);
-		native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
+		/* ^Z in the terminal: the caller's shell sees us stop, and continues
+		 * us.  While we stand still nobody watches the limits: so does
+		 * all inside.  Without such a shell nobody would continue us. */
+		if (r->stdio.raw && getpgrp() != getsid(0)) {
+			native_send(&r->child, NATIVE_SIGNAL_ALL, SIGSTOP);
+			stop_with_caller(r);
+		}
+		if (r->stdio.raw)
+			native_send(&r->child, NATIVE_SIGNAL_ALL, SIGCONT);
 		return 0;
 	default:
 		return err_set(err, CORDON_E_BUG, "init sent a message of kind %d", m->kind);
@@ -147,41 +164,55 @@ static int read_messages(struct run *r, struct cordon_err *err)
 	return 0;
 }
 
-static void on_signal(struct run *r)
+/* `cordon kill`: the tree gets the time that every other end gives it. */
+static void end_run(struct run *r)
+{
+	native_send(&r->child, NATIVE_TERMINATE, SIGTERM);
+	r->kill_at_us = MIN(r->kill_at_us, run_later_us(run_now_us(), r->plan->limits.grace_ms));
+}
+
+static void on_signal(struct run *r, int signal)
+{
+	switch (signal) {
+	case SIGWINCH:
+		stdio_resize(&r->stdio);
+		break;
+	case SIGTSTP:		/* from the caller's terminal, or its shell */
+		r->paused = true;
+		native_send(&r->child, NATIVE_SIGNAL_ALL, SIGSTOP);
+		stop_with_caller(r);
+		break;
+	case SIGCONT:
+		native_send(&r->child, r->paused ? NATIVE_SIGNAL_ALL : NATIVE_SIGNAL, SIGCONT);
+		r->paused = false;
+		break;
+	default:
+		native_send(&r->child, NATIVE_SIGNAL, signal);
+	}
+}
+
+static void read_signals(struct run *r)
 {
 	struct signalfd_siginfo si;
 
 	while (read(r->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		if (si.ssi_signo == SIGWINCH)
-			stdio_resize(&r->stdio);
+		if (si.ssi_signo == SIGTERM && si.ssi_code == SI_QUEUE && si.ssi_int == LIVE_END)
+			end_run(r);
 		else
-			native_send(&r->child, NATIVE_SIGNAL, (int)si.ssi_signo);
-}
-
-static void add_denial(struct run *r, const char *kind, const char *what, const char *reason,
-		       const char *hint)
-{
-	struct run_result *res = r->res;
-
-	for (size_t i = 0; i < res->n_denials; i++)
-		if (strcmp(res->denials[i].what, what) == 0 && res->denials[i].kind == kind) {
-			res->denials[i].count++;
-			return;
-		}
-	if (res->n_denials == MAX_DENIALS)
-		return;
-	res->denials[res->n_denials] =
-		(struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
-	if (res->denials[res->n_denials].what && res->denials[res->n_denials].hint)
-		res->n_denials++;
+			on_signal(r, (int)si.ssi_signo);
 }
 
 static void read_denials(struct run *r)
 {
 	char path[4096];
 
-	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
-		add_denial(r, "file", path, "the name is protected", "files.protect without it");
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
+		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+			return;
+		run_result_add_denial(r->res, "file", path, "the name is protected",
+				      "files.protect without it");
+	}
 }
 
 static bool is_gone(const struct run *r)
@@ -201,6 +232,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.n_names = r->plan->n_guarded,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
+		.mntns = r->mntns,
 		.ruleset = r->fds.fd[NATIVE_RULESET],
 		.alive = r->alive[0],
 	};
@@ -218,7 +250,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 }
 
 /* While init can still be looked at. */
-static int open_userns(struct run *r, struct cordon_err *err)
+static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
@@ -226,14 +258,16 @@ static int open_userns(struct run *r, struct cordon_err *err)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
-	if (r->userns < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open the user namespace");
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", r->child.pid);
+	r->mntns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->userns < 0 || r->mntns < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the namespaces of the tree");
 	return 0;
 }
 
 static void check_limits(struct run *r)
 {
-	int64_t now = now_us(), wait_us = -1;
+	int64_t now = run_now_us(), wait_us = -1;
 	enum limit_kind over;
 
 	if (now >= r->deadline_us)
@@ -244,7 +278,7 @@ static void check_limits(struct run *r)
 		return;
 	over = limiter_check(r->limiter, &wait_us);
 	r->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
-	if (over == LIMIT_MEMORY)
+	if (over == LIMIT_MEMORY || over == LIMIT_PROCESSES)
 		stop_for(r, over, 0);
 	else if (over == LIMIT_CPU)
 		stop_for(r, over, SIGXCPU);
@@ -254,20 +288,12 @@ static void check_limits(struct run *r)
 
 enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
 
-static struct timespec poll_time(const struct run *r)
-{
-	int64_t next = MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us);
-	int64_t us = next == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next - now_us(), 0);
-
-	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
-}
-
 static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = poll_time(r);
+		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
@@ -289,7 +315,7 @@ static int loop(struct run *r, struct cordon_err *err)
 		if (fds[POLL_CHILD].revents)
 			return 0;
 		if (fds[POLL_SIGNALS].revents)
-			on_signal(r);
+			read_signals(r);
 		if (fds[POLL_LIMITER].revents)
 			r->look_at_us = 0;
 		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
@@ -315,6 +341,13 @@ static void wait_for_end(struct run *r)
 	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
 	while (waitpid(r->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
+	/* The kernel may have killed all at once: its counters still tell. */
+	if (r->res->started) {
+		int64_t ignored_us;
+
+		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY && r->res->limit == LIMIT_OK)
+			r->res->limit = LIMIT_MEMORY;
+	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
 	if (!r->exited)
@@ -323,20 +356,35 @@ static void wait_for_end(struct run *r)
 
 /* ---- start and finish --------------------------------------------------- */
 
-static int watch_signals(struct run *r, sigset_t *old, struct cordon_err *err)
+int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,   SIGQUIT,
-					 SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT };
+	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+					 SIGCONT, SIGTSTP };
+	struct sigaction now;
 	sigset_t set;
 
 	sigemptyset(&set);
+	/* What the caller ignores (nohup, a shell's background job) is ignored
+	 * by the command, too. */
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
-		sigaddset(&set, forwarded[i]);
+		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, forwarded[i]);
+	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, old);
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (r->signals < 0)
+	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
 	return 0;
+}
+
+/* In a user namespace of an ordinary user root's groups are that user's, and
+ * nobody can leave them. */
+static bool is_root_of_a_user(void)
+{
+	cleanup_fd int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+	char text[4];
+
+	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
 }
 
 static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
@@ -344,8 +392,12 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0)
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
+	    !is_root_of_a_user())
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	/* Where a root covers it, it must be there to be masked. */
+	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
+		return -1;
 	/* init is none of the command's processes. */
 	if (limits.processes != INT64_MAX)
 		limits.processes++;
@@ -355,7 +407,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
 		return -1;
-	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_userns(r, err) < 0)
+	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -364,8 +416,13 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	stdio_started(&r->stdio);
-	r->begin_us = now_us();
-	r->deadline_us = later(r->begin_us, r->plan->limits.wall_ms);
+	/* A reader that went away is told to the writer inside, which has the
+	 * caller's own idea of this signal: so not before the clone. */
+	r->old_pipe = signal(SIGPIPE, SIG_IGN);
+	r->begin_us = run_now_us();
+	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
+	/* While init works. */
+	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
 
@@ -389,7 +446,7 @@ static void settle(struct run *r)
 		res->status = SIGXCPU;
 	if (res->limit == LIMIT_OK && WIFSIGNALED(res->status) && WTERMSIG(res->status) == SIGXFSZ)
 		res->limit = LIMIT_FILE_SIZE;
-	res->duration_ms = r->begin_us ? (now_us() - r->begin_us) / 1000 : 0;
+	res->duration_ms = r->begin_us ? (run_now_us() - r->begin_us) / 1000 : 0;
 }
 
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
@@ -402,8 +459,10 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
+		.old_pipe = SIG_ERR,
 		.alive = { -1, -1 },
 		.userns = -1,
+		.mntns = -1,
 		.deadline_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
@@ -411,13 +470,10 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	sigset_t old;
 	int rc;
 
-	*ret = (struct run_result){ .out = { BUF(MAX_OUTPUT_BYTES * 4),
-					     BUF(MAX_OUTPUT_BYTES * 4) } };
-	make_id(ret->run_id);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
-		rc = watch_signals(&r, &old, err);
+		rc = run_watch_signals(&r.signals, &old, err);
 	if (rc == 0)
 		rc = start(&r, caps, err);
 	if (rc == 0)
@@ -433,9 +489,11 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.limiter)
 		settle(&r);
 	limiter_free(r.limiter);
+	live_remove(&r.live);
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&r.alive[i]);
 	fd_close(&r.userns);
+	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
@@ -443,5 +501,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.signals >= 0)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
+	if (r.old_pipe != SIG_ERR)
+		signal(SIGPIPE, r.old_pipe);
 	return rc;
 }

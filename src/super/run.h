@@ -44,13 +44,25 @@ struct run_options {
 	bool limit_output;		/* count output even if it is passed on */
 };
 
-/* Run the plan to its end.  -1 only when the machinery itself failed; `ret` is
+/* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret` is
  * then filled as far as it is known, and nothing is left running. */
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
 	     struct run_result *ret, struct cordon_err *err) MUST_USE;
+/* The same without any protection, as was asked for in so many words: only the
+ * wall clock and the output are watched, and what the command leaves running
+ * goes on. */
+int run_plan_bare(const struct plan *plan, const struct run_options *o, struct run_result *ret,
+		  struct cordon_err *err) MUST_USE;
+/* An empty result with an id of its own. */
+void run_result_init(struct run_result *r);
+/* One more refusal; the same one again is counted. */
+void run_result_add_denial(struct run_result *r, const char *kind, const char *what,
+			   const char *reason, const char *hint);
 void run_result_release(struct run_result *r);
 /* As CONTRACT says. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
+/* Why exec failed, in words. */
+const char *run_exec_problem(int error);
 /* The exit code of `cordon run`. */
 int run_result_code(const struct run_result *r);
 

@@ -1,15 +1,20 @@
 /* The standard streams of a run; see stdio.h.
  *
  * A pipe or file of the caller is handed on untouched.  A terminal is never
- * handed on: the command gets a pty of its own, so that nothing can be typed
- * into the caller's.  A socket is not handed on either, unless it is one end
- * of a unix stream: it could be pointed elsewhere from inside.
+ * handed on: the command gets one of its own, so that nothing can be typed
+ * into the caller's.  Where the caller's input is no terminal, or its output is
+ * read by another program, the keyboard is that program's, and the new
+ * terminal is for output alone.  A socket is not handed on either, unless it is
+ * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
+ * file with a name that is only to be read: its descriptor lies on the host's
+ * mount, where it could be opened again for writing, and its mode changed.
  */
 #include "super/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pty.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,14 +28,28 @@ static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struc
 {
 	struct stream *t = &s->streams[s->n_streams];
 
-	*t = (struct stream){ .from = from, .to = to, .keep = keep, .open = true };
+	*t = (struct stream){ .from = from, .to = to, .output = -1, .keep = keep, .open = true };
 	t->room = malloc(STREAM_ROOM);
 	if (!t->room)
 		return err_nomem(err);
 	s->n_streams++;
-	/* Only the ends that are ours alone: a flag of the caller's descriptor
-	 * would be seen by everybody who shares it. */
 	return 0;
+}
+
+/* One of the caller's descriptors, so that a write to it never waits: a reader
+ * that does not read must not keep us from our limits.  Opened anew, since a
+ * flag of the caller's own would be seen by everybody who shares it. */
+static int open_patient(int fd)
+{
+	char path[32];
+	struct stat st;
+	int mine;
+
+	if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	mine = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return mine < 0 ? fd : mine;
 }
 
 static void give(struct stdio *s, int which, int fd, bool ours)
@@ -57,7 +76,10 @@ static int open_output(struct stdio *s, int which, struct buf *keep, struct cord
 	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	give(s, which, ends[1], true);
-	return add_stream(s, ends[0], keep ? -1 : which, keep, err);
+	if (add_stream(s, ends[0], keep ? -1 : open_patient(which), keep, err) < 0)
+		return -1;
+	s->streams[s->n_streams - 1].output = which - 1;
+	return 0;
 }
 
 static int open_input(struct stdio *s, struct cordon_err *err)
@@ -76,10 +98,12 @@ static int open_input(struct stdio *s, struct cordon_err *err)
 static bool is_plain_unix(int fd)
 {
 	int domain = 0, type = 0;
-	socklen_t n = sizeof(domain);
+	struct sockaddr_storage peer;
+	socklen_t n = sizeof(domain), n_peer = sizeof(peer);
 
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM;
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
+	       getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0;
 }
 
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
@@ -96,6 +120,8 @@ static enum give_how judge(int fd)
 		return GIVE_THROUGH_US;
 	if (S_ISSOCK(st.st_mode))
 		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
+	if (S_ISREG(st.st_mode) && st.st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return fd == 0 ? GIVE_THROUGH_US : GIVE_REFUSED;
 	return GIVE_AS_IS;
 }
 
@@ -105,7 +131,8 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 
 	if (how == GIVE_REFUSED)
 		return err_set(err, CORDON_E_SETUP,
-			       "standard stream %d is closed or a directory; redirect it", which);
+			       "standard stream %d is closed, a directory or only to be read; "
+			       "redirect it", which);
 	if (how == GIVE_THROUGH_US)
 		return which ? open_output(s, which, NULL, err) : open_input(s, err);
 	give(s, which, which, false);
@@ -114,40 +141,70 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 
 /* ---- terminal ----------------------------------------------------------- */
 
-static int open_terminal(struct stdio *s, struct cordon_err *err)
+/* This stream is the terminal that init will make. */
+static int plan_terminal(struct stdio *s, int which, struct cordon_err *err)
 {
-	struct winsize size = { 0 };
-	struct termios raw;
-	int slave;
-
-	if (tcgetattr(0, &s->saved) < 0)
+	s->child.fd[which] = -1;
+	if (s->child.terminal)
+		return 0;
+	if (tcgetattr(which, &s->saved) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot read the terminal's settings");
-	ioctl(0, TIOCGWINSZ, &size);
-	if (openpty(&s->master, &slave, NULL, &s->saved, &size) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot make a terminal");
-	fcntl(s->master, F_SETFD, FD_CLOEXEC);
-	fcntl(slave, F_SETFD, FD_CLOEXEC);
-	fcntl(s->master, F_SETFL, O_NONBLOCK);
-	s->close_after[s->n_close_after++] = slave;
-	for (int i = 0; i < 3; i++)
-		s->child.fd[i] = slave;
+	ioctl(which, TIOCGWINSZ, &s->child.size);
+	s->child.settings = s->saved;
+	s->child.controlling = which == 0;
+	/* The caller's own does what is done to output, unless it is raw. */
+	if (!s->child.controlling)
+		s->child.settings.c_oflag &= ~(tcflag_t)OPOST;
 	s->child.terminal = true;
-	raw = s->saved;
+	return 0;
+}
+
+static void set_raw(struct stdio *s)
+{
+	struct termios raw = s->saved;
+
 	cfmakeraw(&raw);
-	if (tcsetattr(0, TCSANOW, &raw) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot set the terminal");
-	s->terminal = 0;
-	if (add_stream(s, 0, s->master, NULL, err) < 0)
+	s->raw = tcsetattr(0, TCSANOW, &raw) == 0;
+}
+
+int stdio_join(struct stdio *s, int master, struct cordon_err *err)
+{
+	s->master = master;
+	s->show = s->child.fd[1] < 0 ? 1 : 2;
+	fcntl(master, F_SETFL, O_NONBLOCK);
+	if (s->child.controlling) {
+		set_raw(s);
+		if (!s->raw)
+			return err_sys(err, CORDON_E_SETUP, "cannot set the terminal");
+		if (add_stream(s, 0, master, NULL, err) < 0)
+			return -1;
+	}
+	if (add_stream(s, master, open_patient(s->show), NULL, err) < 0)
 		return -1;
-	return add_stream(s, s->master, 1, NULL, err);
+	s->streams[s->n_streams - 1].output = s->show - 1;
+	return 0;
 }
 
 void stdio_resize(struct stdio *s)
 {
 	struct winsize size;
 
-	if (s->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0)
+	if (s->master >= 0 && ioctl(s->show, TIOCGWINSZ, &size) == 0)
 		ioctl(s->master, TIOCSWINSZ, &size);
+}
+
+void stdio_pause(struct stdio *s)
+{
+	if (s->raw)
+		tcsetattr(0, TCSADRAIN, &s->saved);
+}
+
+void stdio_resume(struct stdio *s)
+{
+	if (!s->raw)
+		return;
+	set_raw(s);
+	stdio_resize(s);
 }
 
 /* ---- opening and closing ------------------------------------------------ */
@@ -155,16 +212,20 @@ void stdio_resize(struct stdio *s)
 int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit, bool limited,
 	       struct cordon_err *err)
 {
-	*s = (struct stdio){ .terminal = -1, .master = -1, .left = limit, .truncated = truncated };
-	if (!out && isatty(0) && isatty(1))
-		return open_terminal(s, err);
-	if (open_plain(s, 0, err) < 0)
-		return -1;
-	for (int i = 1; i < 3; i++)
-		if ((out || limited ? open_output(s, i, out ? &out[i - 1] : NULL, err) :
-				      open_plain(s, i, err)) < 0)
-			return -1;
-	return 0;
+	bool through = out || limited;
+	int rc;
+
+	*s = (struct stdio){ .show = -1, .master = -1, .left = limit, .truncated = truncated };
+	rc = !out && isatty(0) && isatty(1) ? plan_terminal(s, 0, err) : open_plain(s, 0, err);
+	/* A terminal of the command's own counts its output by itself. */
+	for (int i = 1; rc == 0 && i < 3; i++)
+		if (!out && isatty(i) && (s->child.controlling || !through))
+			rc = plan_terminal(s, i, err);
+		else if (through)
+			rc = open_output(s, i, out ? &out[i - 1] : NULL, err);
+		else
+			rc = open_plain(s, i, err);
+	return rc;
 }
 
 void stdio_started(struct stdio *s)
@@ -194,10 +255,10 @@ void stdio_close(struct stdio *s)
 		free(s->streams[i].room);
 	}
 	s->n_streams = 0;
-	if (s->terminal >= 0)
-		tcsetattr(s->terminal, TCSADRAIN, &s->saved);
+	if (s->raw)
+		tcsetattr(0, TCSADRAIN, &s->saved);
+	s->raw = false;
 	fd_close(&s->master);
-	s->terminal = -1;
 }
 
 /* ---- moving bytes ------------------------------------------------------- */
@@ -226,18 +287,10 @@ static bool is_ready(int fd, short events)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Is this a stream of output, and of which kind? */
-static int output_of(const struct stdio *s, const struct stream *t)
-{
-	if (t->from == 0)
-		return -1;
-	return t->keep && t == &s->streams[s->n_streams - 1] ? 1 : 0;
-}
-
 /* What was read: kept, or waiting to be written.  False: over the limit. */
 static bool take(struct stdio *s, struct stream *t, size_t n)
 {
-	int which = output_of(s, t);
+	int which = t->output;
 	size_t fits = n;
 
 	if (which >= 0 && (int64_t)n > s->left) {
@@ -271,13 +324,25 @@ static bool read_some(struct stdio *s, struct stream *t)
 	return take(s, t, (size_t)n);
 }
 
+/* Where there is room: as much as surely fits, if the descriptor could not be
+ * opened anew. */
+static ssize_t write_now(int fd, const char *data, size_t n)
+{
+	ssize_t done;
+
+	if (fd > 2)
+		return write(fd, data, n);
+	done = send(fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return done < 0 && errno == ENOTSOCK ? write(fd, data, MIN(n, (size_t)PIPE_BUF)) : done;
+}
+
 static void write_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
 
 	if (!is_ready(t->to, POLLOUT))
 		return;
-	n = write(t->to, t->room + t->begin, t->end - t->begin);
+	n = write_now(t->to, t->room + t->begin, t->end - t->begin);
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		end_stream(s, t);	/* nobody reads any more */
 		return;

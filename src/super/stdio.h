@@ -11,6 +11,7 @@
 /* Bytes that go one way. */
 struct stream {
 	int from, to;		/* to == -1: kept in `keep` */
+	int output;		/* 0: stdout, 1: stderr, -1: input */
 	struct buf *keep;
 	char *room;		/* STREAM_ROOM bytes, read and not yet written */
 	size_t begin, end;
@@ -25,8 +26,9 @@ struct stdio {
 	size_t n_close_after;
 	struct stream streams[3];
 	size_t n_streams;
-	int terminal;			/* the caller's, in raw mode; or -1 */
-	int master;			/* of the pty, or -1 */
+	bool raw;			/* the caller's terminal is in raw mode */
+	int show;			/* where the terminal's output goes, or -1 */
+	int master;			/* of the terminal inside, or -1 */
 	struct termios saved;
 	int64_t left;			/* bytes of output that may still come */
 	bool *truncated;		/* of stdout and stderr, or NULL */
@@ -38,6 +40,12 @@ int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit,
 	       struct cordon_err *err) MUST_USE;
 /* The command has its ends: close ours. */
 void stdio_started(struct stdio *s);
+/* The master of the terminal that was made inside; taken over. */
+int stdio_join(struct stdio *s, int master, struct cordon_err *err) MUST_USE;
+/* Give the caller's terminal back while everything is stopped, and take it
+ * again. */
+void stdio_pause(struct stdio *s);
+void stdio_resume(struct stdio *s);
 /* Descriptors to poll; returns how many were added. */
 size_t stdio_poll(struct stdio *s, struct pollfd *fds);
 /* Move bytes.  False: the output limit is over. */

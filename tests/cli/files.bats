@@ -1,5 +1,7 @@
 # Files of every kind: missing, unreadable, empty, huge, binary.
-load common
+# The variables come from place.bash; commands are split into words on purpose.
+# shellcheck disable=SC2154,SC2086
+load place
 
 @test "a good file: nothing is said, exit 0" {
 	printf '[limits]\nmemory = "1G"\n' >cordon.toml
@@ -74,7 +76,8 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 		chmod 755 .
 		printf 'x\n' >secret.toml
 		chmod 600 secret.toml
-		run setpriv --reuid 65534 --regid 65534 --clear-groups "$CORDON" check "$place/secret.toml"
+		run setpriv --reuid 65534 --regid 65534 --clear-groups \
+			"$CORDON" check "$place/secret.toml"
 	else
 		printf 'x\n' >secret.toml
 		chmod 0 secret.toml
@@ -115,10 +118,7 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 		for file in random nul utf16; do
 			cordon check --dialect $dialect $file
 			[ "$status" -le 1 ]
-			printf '%s' "$err" | LC_ALL=C grep -q '[^[:print:]]' && {
-				printf '%s\n' "$err" | grep -v '…' | LC_ALL=C grep '[^[:print:][:space:]]' && false
-			}
-			true
+			run -1 grep -P '[\x00-\x08\x0b-\x1f\x7f]' .err
 		done
 	done
 	cordon check random
@@ -127,7 +127,8 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 
 @test "an unknown dialect" {
 	: >f
-	for command in "check --dialect x f" "policy show --dialect x f" "policy convert --to x f"; do
+	for command in "check --dialect x f" "policy show --dialect x f" \
+		"policy convert --to x f"; do
 		cordon $command
 		is "$status" 2
 		has "$err" "'x' is not a dialect"

@@ -1,5 +1,7 @@
 # Policies as data: show, convert, intersect, diff, match.
-load common
+# The variables come from place.bash; commands are split into words on purpose.
+# shellcheck disable=SC2154,SC2086
+load place
 
 @test "show: what is written, and defaults as comments; twice the same" {
 	printf '[limits]\nmemory = "1024M"\n[network]\nallow = ["B.example", "a.example"]\n' >a.toml
@@ -27,7 +29,12 @@ load common
 	printf '[env]\nset = { A = "\\u001b\\"" }\n[phase."x y".limits]\ncpus = 1\n' >a.toml
 	cordon policy show --json a.toml
 	is "$status" 0
-	python3 -c 'import json,sys; p=json.load(open(sys.argv[1])); assert p["env"]["set"]["A"]=="\x1b\""; assert p["phase"]["x y"]["limits"]["cpus"]==1' .out
+	python3 - <<-'END'
+	import json
+	p = json.load(open(".out"))
+	assert p["env"]["set"]["A"] == "\x1b\""
+	assert p["phase"]["x y"]["limits"]["cpus"] == 1
+	END
 }
 
 @test "convert: there and back" {
@@ -43,7 +50,8 @@ allow = ["**.a.example", "*.b.example"]'
 
 @test "convert: every dialect's sample back into itself and through the native one" {
 	samples=$BATS_TEST_DIRNAME/../../examples/policies
-	for pair in ai-harness:harness.md openharness:.harness/config.toml harn:policy.json srt:srt-settings.json; do
+	for pair in ai-harness:harness.md openharness:.harness/config.toml harn:policy.json \
+		srt:srt-settings.json; do
 		dialect=${pair%%:*}
 		cd "$samples/$dialect"
 		cordon policy show "${pair#*:}"
@@ -82,10 +90,12 @@ allow = ["**.a.example", "*.b.example"]'
 
 @test "convert: a long entry is not cut off" {
 	long=$(printf 'x%.0s' $(seq 2000))
-	printf '{"filesystem":{"allowWrite":["."],"denyWrite":["%s"]}}' "${long:0:1000}" >srt-settings.json
+	printf '{"filesystem":{"allowWrite":["."],"denyWrite":["%s"]}}' "${long:0:1000}" \
+		>srt-settings.json
 	cordon policy show srt-settings.json
 	has "$out" "/${long:0:1000}\""
-	printf '[sandbox]\nmode = "process"\nblocked_commands = ["%s"]\n' "${long:0:1000} ${long:0:900}" >c.toml
+	printf '[sandbox]\nmode = "process"\nblocked_commands = ["%s"]\n' \
+		"${long:0:1000} ${long:0:900}" >c.toml
 	cordon policy convert --dialect openharness --to openharness c.toml
 	is "$status" 0
 	has "$out" "${long:0:1000} ${long:0:900}"
@@ -107,7 +117,10 @@ memory = "1G"'
 	cordon check c.toml
 	is "$status" 0
 	cordon policy intersect --json a.toml b.toml
-	python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["network"]["allow"]==["x.a.example"]' .out
+	python3 - <<-'END'
+	import json
+	assert json.load(open(".out"))["network"]["allow"] == ["x.a.example"]
+	END
 }
 
 @test "intersect: what cannot be composed is exit 1" {
@@ -138,7 +151,8 @@ memory = "1G"'
 
 @test "match: a line each, exit 1 when one is denied" {
 	printf '[network]\nallow = ["a.example", "b.example:443"]\ndeny = ["*:25"]\n' >a.toml
-	cordon policy match --policy a.toml a.example https://b.example/ http://b.example/ evil.test a.example:25
+	cordon policy match --policy a.toml a.example https://b.example/ http://b.example/ \
+		evil.test a.example:25
 	is "$status" 1
 	is "$out" "allowed
 allowed
@@ -157,9 +171,11 @@ denied: host a.example is denied by the rule *:25"
 	printf '[network]\nallow = ["a.example"]\n' >a.toml
 	printf -- '---\nnetwork: {allowed_domains: [a.example]}\n---\n' >harness.md
 	for policy in a.toml harness.md; do
-		for url in 'https://uuu:sss@evil.test/ppp?qqq#fff' 'https://uuu:sss@evil.test:99999/ppp' \
-			'https://uuu:sss@ev il/ppp' 'uuu:sss@evil.test' 'https://uuu:sss@/ppp' \
-			'https://evil.test\@a.example/ppp' "$(printf 'https://evil.test/ppp\033[2J')"; do
+		for url in 'https://uuu:sss@evil.test/ppp?qqq#fff' \
+			'https://uuu:sss@evil.test:99999/ppp' 'https://uuu:sss@ev il/ppp' \
+			'uuu:sss@evil.test' 'https://uuu:sss@/ppp' \
+			'https://evil.test\@a.example/ppp' \
+			"$(printf 'https://evil.test/ppp\033[2J')"; do
 			cordon policy match --policy $policy "$url"
 			is "$status" 1
 			for secret in uuu sss ppp qqq fff "$(printf '\033')"; do

@@ -1,5 +1,7 @@
 # Commands and options: what is asked for is there, everything else is refused.
-load common
+# The variables come from place.bash; commands are split into words on purpose.
+# shellcheck disable=SC2154,SC2086
+load place
 
 @test "without a command the commands are listed, on stderr" {
 	cordon
@@ -95,7 +97,7 @@ load common
 	has "$out" "files.write          /x"
 	cordon explain --memory lots
 	is "$status" 2
-	is "$err" "--memory: 'lots' is not valid for limits.memory; write a size such as \"512M\", or \"none\""
+	has "$err" "--memory: 'lots' is not valid for limits.memory; write a size such as"
 }
 
 @test "too few words, and too many" {
@@ -157,16 +159,21 @@ load common
 	if command -v fish >/dev/null; then fish -n .out; fi
 }
 
+# complete WORD... : what the last word can become
+complete_words() {
+	bash -c 'source ./.out
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		_cordon
+		echo "${COMPREPLY[@]}"' bash "$@"
+}
+
 @test "completion completes" {
 	cordon completion bash
-	run bash -c 'source ./.out; COMP_WORDS=(cordon pol); COMP_CWORD=1; _cordon; echo "${COMPREPLY[@]}"'
-	is "$output" policy
-	run bash -c 'source ./.out; COMP_WORDS=(cordon policy conv); COMP_CWORD=2; _cordon; echo "${COMPREPLY[@]}"'
-	is "$output" convert
-	run bash -c 'source ./.out; COMP_WORDS=(cordon policy convert --t); COMP_CWORD=3; _cordon; echo "${COMPREPLY[@]}"'
-	is "$output" --to
-	run bash -c 'source ./.out; COMP_WORDS=(cordon policy convert --to op); COMP_CWORD=4; _cordon; echo "${COMPREPLY[@]}"'
-	is "$output" openharness
+	is "$(complete_words cordon pol)" policy
+	is "$(complete_words cordon policy conv)" convert
+	is "$(complete_words cordon policy convert --t)" --to
+	is "$(complete_words cordon policy convert --to op)" openharness
 }
 
 @test "an answer that cannot be written is an error" {
@@ -182,7 +189,8 @@ load common
 
 @test "a reader that went away is an error, not a crash" {
 	touch cordon.toml
-	for command in "policy show cordon.toml" "policy show --json-schema" "help" "completion zsh"; do
+	for command in "policy show cordon.toml" "policy show --json-schema" "help" \
+		"completion zsh"; do
 		set +e
 		(
 			sleep 0.2

@@ -170,8 +170,10 @@ static void test_a_policy_that_others_can_write_is_refused(void)
 	if (chmod("cordon.toml", 0666) < 0)
 		abort();
 	is_int(explain_with(NULL, 0, true), -1, "refused");
-	ok(strstr(why, "T/p/cordon.toml: lies in a parent directory and belongs to, or can be written "
-		       "by, somebody else; name it with --policy, or use --no-policy"), "%s", why);
+	ok(strstr(why,
+		  "T/p/cordon.toml: lies in a parent directory and belongs to, or can be written "
+		  "by, somebody else; name it with --policy, or use --no-policy"),
+	   "%s", why);
 	is_int(explain_with(NULL, 0, false), 0, "not looked for");
 	if (geteuid() == 0) {
 		if (chmod("cordon.toml", 0644) < 0 || chown("cordon.toml", 12345, 12345) < 0)
@@ -186,8 +188,8 @@ static void test_ceilings_cut_additions(void)
 	enter();
 	use_ceiling("[files]\nwrite = [\"~/p\"]\n[network]\nallow = [\"**.good.example\"]\n"
 		    "[limits]\nmemory = \"1G\"\n");
-	is_int(explain(WRITE("/elsewhere"), ALLOW("a.good.example"), ALLOW("evil.example")), 0, "%s",
-	       why);
+	is_int(explain(WRITE("/elsewhere"), ALLOW("a.good.example"), ALLOW("evil.example")), 0,
+	       "%s", why);
 	HAS("files.write T/p default\n");
 	HAS_NOT("files.write /elsewhere");
 	CUT("files.write /elsewhere -w by T/config/cordon/cordon.toml:2:9");
@@ -278,9 +280,16 @@ static void test_options_do_not_bring_defaults_back(void)
 static void test_the_order_of_options_does_not_matter(void)
 {
 	static const struct cordon_setting all[] = {
-		WRITE("/x"), READ("/x/y"), ALLOW("a.example"), DENY("b.example"), READ("/r"),
-		TIGHTEN("limits.memory", "1G"), TIGHTEN("limits.memory", "2G"),
-		TIGHTEN("profile", "os_hardened"), TIGHTEN("profile", "worktree"), SANDBOX("docker"),
+		WRITE("/x"),
+		READ("/x/y"),
+		ALLOW("a.example"),
+		DENY("b.example"),
+		READ("/r"),
+		TIGHTEN("limits.memory", "1G"),
+		TIGHTEN("limits.memory", "2G"),
+		TIGHTEN("profile", "os_hardened"),
+		TIGHTEN("profile", "worktree"),
+		SANDBOX("docker"),
 		{ CORDON_ADD, "files.protect", "/x/z", "--protect" },
 		{ CORDON_ADD, "env.pass", "FOO", "--env" },
 		{ CORDON_ADD, "network.deny", "*.c.example", "--deny-host" },
@@ -319,10 +328,11 @@ static void test_the_order_of_options_does_not_matter(void)
 static void test_options_hold_in_phases(void)
 {
 	enter();
-	write_file("cordon.toml", "[network]\nallow = [\"a.example\"]\n[env]\nset = { A = \"1\", Z = "
-				  "\"26\" }\n[phase.same]\n[phase.closed.network]\nmode = \"no-network\"\n"
-				  "[phase.denies.network]\ndeny = [\"x.example\"]\n"
-				  "[phase.closed.env]\nstrip = [\"Q\"]\n");
+	write_file("cordon.toml",
+		   "[network]\nallow = [\"a.example\"]\n[env]\nset = { A = \"1\", Z = "
+		   "\"26\" }\n[phase.same]\n[phase.closed.network]\nmode = \"no-network\"\n"
+		   "[phase.denies.network]\ndeny = [\"x.example\"]\n"
+		   "[phase.closed.env]\nstrip = [\"Q\"]\n");
 	is_int(explain(DENY("evil.example"), ALLOW("b.example"),
 		       { CORDON_ADD, "env.strip", "S", "--strip-env" },
 		       { CORDON_ADD, "env.set", "A=2", "--env" },
@@ -387,10 +397,11 @@ int main(void)
 	return tap_run((struct tap_case[]){
 		TAP(test_without_anything_the_default_holds),
 		TAP(test_the_nearest_policy_above_is_found),
-		TAP(test_a_policy_that_others_can_write_is_refused), TAP(test_ceilings_cut_additions),
-		TAP(test_ceilings_never_widen),
-		TAP(test_a_ceiling_that_cannot_be_read_stops_everything), TAP(test_sandbox_replaces),
-		TAP(test_read_inside_write_protects), TAP(test_options_do_not_bring_defaults_back),
+		TAP(test_a_policy_that_others_can_write_is_refused),
+		TAP(test_ceilings_cut_additions), TAP(test_ceilings_never_widen),
+		TAP(test_a_ceiling_that_cannot_be_read_stops_everything),
+		TAP(test_sandbox_replaces), TAP(test_read_inside_write_protects),
+		TAP(test_options_do_not_bring_defaults_back),
 		TAP(test_the_order_of_options_does_not_matter), TAP(test_options_hold_in_phases),
 		TAP(test_wrong_settings_name_their_option), TAP(test_requests_of_another_version),
 		TAP(test_home_and_directory_may_be_missing), TAP_END });

@@ -50,6 +50,7 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 		.environ = environ_of,
 		.cwd = "/src/project",
 		.home = g->home,
+		.live_root = "/run/user/1000/cordon",
 		.uid = caps->is_root ? 0 : 1000,
 		.gid = caps->is_root ? 0 : 1000,
 		.consent = g->consent,

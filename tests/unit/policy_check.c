@@ -28,19 +28,26 @@ static void test_network_contradictions(void)
 {
 	static const struct row rows[] = {
 		{ "[network]\nmode = \"public\"\nallow = [\"a.example\"]\n",
-		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change the "
-		  "mode or remove the list\n", NULL },
+		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change "
+		  "the "
+		  "mode or remove the list\n",
+		  NULL },
 		{ "[network]\nmode = \"no-network\"\nallow = [\"a.example\"]\n",
-		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change the "
-		  "mode or remove the list\n", NULL },
+		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change "
+		  "the "
+		  "mode or remove the list\n",
+		  NULL },
 		/* [M4] */
-		{ "[network]\nmode = \"public\"\nallow = []\n", "", "[network]\nmode = \"public\"\n" },
+		{ "[network]\nmode = \"public\"\nallow = []\n", "",
+		  "[network]\nmode = \"public\"\n" },
 		{ "[network]\nallow = []\n", "", "[network]\nmode = \"allowlist\"\nallow = []\n" },
 		{ "[network]\nmode = \"allowlist\"\n", "",
 		  "[network]\nmode = \"allowlist\"\nallow = []\n" },
 		{ "[phase.p.network]\nmode = \"public\"\nallow = [\"a.example\"]\n",
-		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change the "
-		  "mode or remove the list\n", NULL },
+		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change "
+		  "the "
+		  "mode or remove the list\n",
+		  NULL },
 	};
 
 	check(rows, ARRAY_SIZE(rows));
@@ -53,23 +60,30 @@ static void test_dead_allow_rules(void)
 		  "f:2:10: network.allow: 'a.example' can never match, since network.deny has "
 		  "'*.example'; remove one\n"
 		  "f:2:23: network.allow: 'b.example' can never match, since network.deny has "
-		  "'*.example'; remove one\n", NULL },
+		  "'*.example'; remove one\n",
+		  NULL },
 		{ "[network]\nallow = [\"10.0.0.1\"]\ndeny = [\"*\"]\n",
 		  "f:2:10: network.allow: '10.0.0.1' can never match, since network.deny has '*'; "
-		  "remove one\n", NULL },
+		  "remove one\n",
+		  NULL },
 		{ "[network]\nallow = [\"[2001:db8::1]:443\"]\ndeny = [\"*:400-500\"]\n",
-		  "f:2:10: network.allow: '[2001:db8::1]:443' can never match, since network.deny has "
-		  "'*:400-500'; remove one\n", NULL },
+		  "f:2:10: network.allow: '[2001:db8::1]:443' can never match, since network.deny "
+		  "has "
+		  "'*:400-500'; remove one\n",
+		  NULL },
 		{ "[network]\nallow = [\"a.example\"]\ndeny = [\"a.example:25\"]\n", "",
 		  "[network]\nmode = \"allowlist\"\nallow = [\"a.example\"]\n"
 		  "deny = [\"a.example:25\"]\n" },
 		/* Of a phase by itself, once. */
 		{ "[network]\nallow = [\"a.example\"]\n[phase.p.network]\ndeny = [\"a.example\"]\n",
 		  "f:2:10: network.allow: 'a.example' can never match, since network.deny has "
-		  "'a.example'; remove one\n", NULL },
-		{ "[network]\nallow = [\"a.example\"]\ndeny = [\"a.example\"]\n[phase.p]\n[phase.q]\n",
+		  "'a.example'; remove one\n",
+		  NULL },
+		{ "[network]\nallow = [\"a.example\"]\ndeny = "
+		  "[\"a.example\"]\n[phase.p]\n[phase.q]\n",
 		  "f:2:10: network.allow: 'a.example' can never match, since network.deny has "
-		  "'a.example'; remove one\n", NULL },
+		  "'a.example'; remove one\n",
+		  NULL },
 	};
 
 	check(rows, ARRAY_SIZE(rows));
@@ -81,7 +95,8 @@ static void test_roots(void)
 		{ "[files]\nread = [\"/a\"]\nwrite = [\"/a\"]\n",
 		  "f:2:9: '/a' is in both files.read and files.write; remove one\n", NULL },
 		{ "[files]\nwrite = [\"/a/b\"]\ndeny = [\"/a\"]\n",
-		  "f:2:10: files.write: '/a/b' is denied by '/a' in files.deny; remove one\n", NULL },
+		  "f:2:10: files.write: '/a/b' is denied by '/a' in files.deny; remove one\n",
+		  NULL },
 		{ "[files]\nread = [\"/a\"]\ndeny = [\"/a\"]\n",
 		  "f:2:9: files.read: '/a' is denied by '/a' in files.deny; remove one\n", NULL },
 		{ "[files]\nread = [\"/a-b\"]\ndeny = [\"/a\"]\n", "",
@@ -107,7 +122,8 @@ static void test_lists_are_canonical(void)
 {
 	/* [M1] */
 	static const struct row rows[] = {
-		{ "require = [\"net\", \"mount\", \"net\"]\n", "", "require = [\"mount\", \"net\"]\n" },
+		{ "require = [\"net\", \"mount\", \"net\"]\n", "",
+		  "require = [\"mount\", \"net\"]\n" },
 		{ "require = [\"net\"]\nmay_lack = [\"cgroup\", \"net\"]\n",
 		  "f:2:23: 'net' is in both require and may_lack; remove one\n", NULL },
 		{ "[files]\nread = [\"/a/b\", \"/a\", \"/a-b\", \"/a/c\"]\n", "",
@@ -139,14 +155,16 @@ static void test_phases_can_be_read_without_their_base(void)
 					  "[phase.list.network]\nallow = [\"c\"]\n");
 	const struct section *s = &policy_find_phase(&p, STR("closed"))->section;
 
-	ok(!s->f[F_NETWORK_ALLOW].set && s->f[F_NETWORK_DENY].n == 1, "closed: no list, same denials");
+	ok(!s->f[F_NETWORK_ALLOW].set && s->f[F_NETWORK_DENY].n == 1,
+	   "closed: no list, same denials");
 	is_int(s->f[F_LIMITS_MEMORY].number, 1 << 30, "closed: the base's memory");
 	s = &policy_find_phase(&p, STR("bare"))->section;
 	ok(s->f[F_ENV_STRIP].set && !s->f[F_ENV_STRIP].n, "bare: an empty list stays");
 	ok(s->f[F_NETWORK_ALLOW].set && s->f[F_NETWORK_ALLOW].n == 1, "bare: the base's hosts");
 	s = &policy_find_phase(&p, STR("list"))->section;
 	is_int(s->f[F_NETWORK_MODE].number, NETWORK_ALLOWLIST, "list: implied");
-	ok(s->f[F_NETWORK_ALLOW].n == 1 && s->f[F_NETWORK_ALLOW].items != p.base.f[F_NETWORK_ALLOW].items,
+	ok(s->f[F_NETWORK_ALLOW].n == 1 &&
+		   s->f[F_NETWORK_ALLOW].items != p.base.f[F_NETWORK_ALLOW].items,
 	   "list: its own");
 	ok(!policy_find_phase(&p, STR("none")), "no such phase");
 }
@@ -159,7 +177,8 @@ static void test_defaults(void)
 	} rows[] = {
 		{ "", "/base", "/base", "agent-config, git, shell-rc" },
 		{ "[files]\nwrite = [\"/a\"]\n", "/a", "/a", "agent-config, git, shell-rc" },
-		{ "[files]\nread = [\"/s\"]\n", "/base", "/base, /s", "agent-config, git, shell-rc" },
+		{ "[files]\nread = [\"/s\"]\n", "/base", "/base, /s",
+		  "agent-config, git, shell-rc" },
 		{ "[files]\nread = [\"/\"]\n", "/base", "/", "agent-config, git, shell-rc" },
 		/* Named for reading alone. */
 		{ "[files]\nread = [\".\"]\n", "nothing", "/base", "agent-config, git, shell-rc" },

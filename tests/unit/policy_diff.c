@@ -22,14 +22,16 @@ static const struct {
 	const char *a, *b, *want;
 } rows[] = {
 	{ "", "", "" },
-	{ "", "profile = \"worktree\"\n[files]\nwrite = [\".\"]\n[limits]\nmemory = \"4096M\"\n", "" },
+	{ "", "profile = \"worktree\"\n[files]\nwrite = [\".\"]\n[limits]\nmemory = \"4096M\"\n",
+	  "" },
 	{ "[files]\nwrite = [\"/a\"]\n", "[files]\nwrite = [\"/a\"]\nread = []\n", "" },
 	{ "profile = \"wasi\"", "profile = \"worktree\"",
 	  "B allows more: profile is worktree, not wasi\n" },
 	{ "[limits]\nmemory = \"1G\"", "[limits]\nmemory = \"none\"",
 	  "B allows more: limits.memory is none, not 1G\n" },
 	{ "[limits]\nmemory = \"1G\"\ndisk = \"1G\"", "[limits]\nmemory = \"2G\"\ndisk = \"1K\"",
-	  "B allows more: limits.memory is 2G, not 1G\nA allows more: limits.disk is 1G, not 1K\n" },
+	  "B allows more: limits.memory is 2G, not 1G\nA allows more: limits.disk is 1G, not "
+	  "1K\n" },
 	{ "[files]\nwrite = [\"/a\"]", "[files]\nwrite = [\"/a/b\", \"/c\"]",
 	  "B allows more: files.write has /c\nB allows more: files.read has /c\n"
 	  "A allows more: files.write has /a\nA allows more: files.read has /a\n" },
@@ -43,7 +45,8 @@ static const struct {
 	{ "[env]\npass = [\"A*\"]", "[env]\npass = [\"AB\", \"B\"]",
 	  "B allows more: env.pass has B\nA allows more: env.pass has A*\n" },
 	{ "[env]\nset = { A = \"1\" }", "",
-	  "B allows more: env.set is nothing, not A=1\nA allows more: env.set is A=1, not nothing\n" },
+	  "B allows more: env.set is nothing, not A=1\nA allows more: env.set is A=1, not "
+	  "nothing\n" },
 	{ "[docker]\nimage = \"a\"", "",
 	  "B allows more: docker.image is nothing, not a\n"
 	  "A allows more: docker.image is a, not nothing\n" },
@@ -65,8 +68,9 @@ static void test_words(void)
 		struct cordon_err err;
 		size_t lines = 77;
 
-		ok(policy_diff((struct named_policy){ &a, "A" }, (struct named_policy){ &b, "B" }, &out,
-			       &lines, &err) == 0, "answered");
+		ok(policy_diff((struct named_policy){ &a, "A" }, (struct named_policy){ &b, "B" },
+			       &out, &lines, &err) == 0,
+		   "answered");
 		is_text(buf_text(&out), rows[i].want, "%s against %s", rows[i].a, rows[i].b);
 		ok((lines == 0) == !rows[i].want[0], "%zu lines", lines);
 	}

@@ -13,14 +13,16 @@ static void check(const struct row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		cleanup_arena struct arena arena = ARENA(16 << 20);
 		cleanup_buf struct buf out = BUF(1 << 16);
-		struct policy a = read_native(&arena, rows[i].a), b = read_native(&arena, rows[i].b);
+		struct policy a = read_native(&arena, rows[i].a),
+			      b = read_native(&arena, rows[i].b);
 		struct policy ab = { 0 };
 		struct cordon_err err;
 
 		if (policy_intersect(&a, &b, &ab, NULL, &err) < 0)
 			is_text(err.msg, rows[i].want + 1, "%s and %s", rows[i].a, rows[i].b);
 		else
-			is_text(printed(&ab, &out), rows[i].want, "%s and %s", rows[i].a, rows[i].b);
+			is_text(printed(&ab, &out), rows[i].want, "%s and %s", rows[i].a,
+				rows[i].b);
 	}
 }
 
@@ -29,17 +31,21 @@ static void test_words_and_numbers(void)
 	static const struct row rows[] = {
 		{ "", "", "" },
 		{ "profile = \"wasi\"", "", "profile = \"wasi\"\n" },
-		{ "profile = \"worktree\"", "profile = \"os_hardened\"", "profile = \"os_hardened\"\n" },
+		{ "profile = \"worktree\"", "profile = \"os_hardened\"",
+		  "profile = \"os_hardened\"\n" },
 		{ "backend = \"docker\"", "backend = \"none\"", "backend = \"docker\"\n" },
 		{ "[limits]\nmemory = \"1G\"", "[limits]\nmemory = \"1025M\"",
 		  "[limits]\nmemory = \"1G\"\n" },
 		{ "[limits]\nmemory = \"none\"", "[limits]\nmemory = \"8G\"",
 		  "[limits]\nmemory = \"8G\"\n" },
-		{ "[limits]\ntimeout = 60", "[limits]\ntimeout = \"2m\"", "[limits]\ntimeout = \"1m\"\n" },
-		{ "[docker]\nimage = \"a\"", "[docker]\nimage = \"a\"", "[docker]\nimage = \"a\"\n" },
+		{ "[limits]\ntimeout = 60", "[limits]\ntimeout = \"2m\"",
+		  "[limits]\ntimeout = \"1m\"\n" },
+		{ "[docker]\nimage = \"a\"", "[docker]\nimage = \"a\"",
+		  "[docker]\nimage = \"a\"\n" },
 		{ "[docker]\nimage = \"a\"", "", "[docker]\nimage = \"a\"\n" },
 		{ "[docker]\nimage = \"a\"", "[docker]\nimage = \"b\"",
-		  "!docker.image is 'a' in one policy and 'b' in the other; they cannot be composed" },
+		  "!docker.image is 'a' in one policy and 'b' in the other; they cannot be "
+		  "composed" },
 	};
 
 	check(rows, ARRAY_SIZE(rows));
@@ -49,7 +55,8 @@ static void test_lists(void)
 {
 	static const struct row rows[] = {
 		{ "require = [\"net\"]", "require = [\"pid\"]", "require = [\"net\", \"pid\"]\n" },
-		{ "may_lack = [\"net\", \"pid\"]", "may_lack = [\"pid\"]", "may_lack = [\"pid\"]\n" },
+		{ "may_lack = [\"net\", \"pid\"]", "may_lack = [\"pid\"]",
+		  "may_lack = [\"pid\"]\n" },
 		/* Unset is no opinion; empty is nothing. */
 		{ "may_lack = [\"pid\"]", "", "may_lack = [\"pid\"]\n" },
 		{ "may_lack = [\"pid\"]", "may_lack = []", "may_lack = []\n" },
@@ -59,12 +66,14 @@ static void test_lists(void)
 		{ "[env]\npass = [\"A*\", \"B\"]", "[env]\npass = [\"AB*\", \"AC\", \"B*\"]",
 		  "[env]\npass = [\"AB*\", \"AC\", \"B\"]\n" },
 		{ "[env]\npass = [\"*\"]", "[env]\npass = []", "[env]\npass = []\n" },
-		{ "[env]\nstrip = [\"A\"]", "[env]\nstrip = [\"*\"]", "[env]\nstrip = [\"*\", \"A\"]\n" },
+		{ "[env]\nstrip = [\"A\"]", "[env]\nstrip = [\"*\"]",
+		  "[env]\nstrip = [\"*\", \"A\"]\n" },
 		{ "[env]\nset = { A = \"1\", C = \"3\" }", "[env]\nset = { A = \"2\", B = \"2\" }",
 		  "[env]\nset = { A = \"1\", B = \"2\", C = \"3\" }\n" },
 		{ "[commands]\nblock = [\"curl\"]", "[commands]\nblock = [\"wget\", \"curl\"]",
 		  "[commands]\nblock = [\"curl\", \"wget\"]\n" },
-		{ "[network]\nexpose = [1, 2]", "[network]\nexpose = [2, 3]", "[network]\nexpose = [2]\n" },
+		{ "[network]\nexpose = [1, 2]", "[network]\nexpose = [2, 3]",
+		  "[network]\nexpose = [2]\n" },
 		{ "[files]\npresets = [\"user_temp\"]", "[files]\npresets = [\"system_runtime\"]",
 		  "[files]\npresets = []\n" },
 	};
@@ -77,7 +86,8 @@ static void test_roots(void)
 	static const struct row rows[] = {
 		{ "[files]\nwrite = [\"/a\"]", "[files]\nwrite = [\"/a/b\", \"/a-b\"]",
 		  "[files]\nwrite = [\"/a/b\"]\n" },
-		{ "[files]\nwrite = [\"/a\"]", "[files]\nwrite = [\"/b\"]", "[files]\nwrite = []\n" },
+		{ "[files]\nwrite = [\"/a\"]", "[files]\nwrite = [\"/b\"]",
+		  "[files]\nwrite = []\n" },
 		{ "[files]\nread = [\"/\"]", "[files]\nread = [\"/a\", \"/b/c\"]",
 		  "[files]\nread = [\"/a\", \"/b/c\"]\n" },
 		/* [M3]: what one side does not let be read is not written. */
@@ -146,12 +156,15 @@ static void test_phases(void)
 		  "[limits]\nmemory = \"1G\"\n\n[phase.p.limits]\nmemory = \"2G\"\n" },
 		{ "[phase.p.network]\nmode = \"public\"", "[network]\nmode = \"no-network\"",
 		  "[network]\nmode = \"no-network\"\n\n[phase.p]\n" },
-		{ "[phase.p.network]\nallow = [\"a\", \"b\"]", "[phase.p.network]\nallow = [\"b\", \"c\"]",
+		{ "[phase.p.network]\nallow = [\"a\", \"b\"]",
+		  "[phase.p.network]\nallow = [\"b\", \"c\"]",
 		  "[phase.p.network]\nmode = \"allowlist\"\nallow = [\"b\"]\n" },
 		/* A phase that lifts a denial of its own side does not lift the other's. */
-		{ "[network]\ndeny = [\"x\"]\n[phase.p.network]\ndeny = []", "[network]\ndeny = [\"y\"]",
+		{ "[network]\ndeny = [\"x\"]\n[phase.p.network]\ndeny = []",
+		  "[network]\ndeny = [\"y\"]",
 		  "[network]\ndeny = [\"x\", \"y\"]\n\n[phase.p.network]\ndeny = [\"y\"]\n" },
-		{ "[network]\nallow = [\"x\"]", "[network]\ndeny = [\"x\"]\n[phase.p.network]\ndeny = []",
+		{ "[network]\nallow = [\"x\"]",
+		  "[network]\ndeny = [\"x\"]\n[phase.p.network]\ndeny = []",
 		  "[network]\nmode = \"allowlist\"\nallow = []\ndeny = [\"x\"]\n\n"
 		  "[phase.p.network]\nallow = [\"x\"]\ndeny = []\n" },
 	};
@@ -197,14 +210,16 @@ static void test_cuts_are_noted(void)
 		"env.set=A=2", "network.allow=a.example",
 	};
 	cleanup_arena struct arena arena = ARENA(16 << 20);
-	struct policy ab, ceiling = read_native(&arena, "[files]\nwrite = [\"/p/w\"]\n"
-							"[network]\nallow = [\"a.example\"]\n"
-							"[limits]\nmemory = \"1G\"\n"
-							"[env]\npass = [\"AB\"]\nset = {A = \"1\"}\n");
-	struct policy b = read_native(&arena, "[files]\nwrite = [\"/p\"]\n"
-					      "[network]\nallow = [\"a.example:1\", \"b.example\"]\n"
-					      "[limits]\nmemory = \"4G\"\n"
-					      "[env]\npass = [\"A*\"]\nset = {A = \"2\"}\n");
+	struct policy ab,
+		ceiling = read_native(&arena, "[files]\nwrite = [\"/p/w\"]\n"
+					      "[network]\nallow = [\"a.example\"]\n"
+					      "[limits]\nmemory = \"1G\"\n"
+					      "[env]\npass = [\"AB\"]\nset = {A = \"1\"}\n");
+	struct policy b =
+		read_native(&arena, "[files]\nwrite = [\"/p\"]\n"
+				    "[network]\nallow = [\"a.example:1\", \"b.example\"]\n"
+				    "[limits]\nmemory = \"4G\"\n"
+				    "[env]\npass = [\"A*\"]\nset = {A = \"2\"}\n");
 	struct cuts cuts = { 0 };
 	struct cordon_err err;
 

@@ -110,7 +110,8 @@ static void test_what_a_name_resolves_to(void)
 		  "host a.example resolves to 127.0.0.1, a special address (loopback)" },
 		{ "a.example", "169.254.169.254",
 		  "host a.example resolves to 169.254.169.254, a special address (metadata)" },
-		{ "a.example", "::1", "host a.example resolves to ::1, a special address (loopback)" },
+		{ "a.example", "::1",
+		  "host a.example resolves to ::1, a special address (loopback)" },
 		/* A range that names it; a range of everything names nothing. */
 		{ "a.example", "10.1.0.7", "" },
 		{ "a.example:8080", "10.2.0.7",
@@ -128,7 +129,8 @@ static void test_what_a_name_resolves_to(void)
 static void test_phases(void)
 {
 	static const struct row closed[] = {
-		{ "a.example", NULL, "host a.example is not reachable: network.mode is no-network" },
+		{ "a.example", NULL,
+		  "host a.example is not reachable: network.mode is no-network" },
 	};
 	static const struct row open[] = {
 		{ "evil.test", NULL, "" },
@@ -152,13 +154,14 @@ static void test_the_words_of_ai_harness(void)
 		{ "ftp://api.github.com/", NULL,
 		  "SandboxError: scheme \"ftp\" is not permitted (only http/https)" },
 		{ "https://10.0.0.1/", NULL,
-		  "SandboxError: host 10.0.0.1 is not in allowed_domains (IP literal \"10.0.0.1\" is "
+		  "SandboxError: host 10.0.0.1 is not in allowed_domains (IP literal \"10.0.0.1\" "
+		  "is "
 		  "not in the allowlist)" },
 	};
 	static const struct row open[] = { { "ftp://x.test/", NULL, "" } };
 
-	check(&dialect_ai_harness, "---\nnetwork:\n  allowed_domains: [github.com]\n---\n", NULL, rows,
-	      ARRAY_SIZE(rows));
+	check(&dialect_ai_harness, "---\nnetwork:\n  allowed_domains: [github.com]\n---\n", NULL,
+	      rows, ARRAY_SIZE(rows));
 	check(&dialect_ai_harness, "no front matter\n", NULL, open, ARRAY_SIZE(open));
 }
 

@@ -7,7 +7,8 @@ static const char everything[] =
 	"profile = \"wasi\"\nbackend = \"docker\"\nrequire = [\"mount\", \"net\"]\n"
 	"may_lack = [\"cgroup\"]\n\n"
 	"[files]\nwrite = [\"/w\"]\nread = [\"/opt/sdk\"]\ndeny = [\"**/.env\", \"/w/secret\"]\n"
-	"protect = [\"/w/x\", \"git\"]\npresets = [\"user_temp\"]\n\n"
+	"protect = [\"/w/x\", \"git\"]\npresets = [\"user_temp\"]\n"
+	"sockets = [\"/agent.sock\"]\n\n[processes]\ndebug = true\n\n"
 	"[network]\nmode = \"allowlist\"\n"
 	"allow = [\"a.example\", \"**.b.example:443\", \"10.1.0.0/16:5432\", "
 	"\"[2001:db8::1]:1-9\"]\n"
@@ -54,7 +55,8 @@ static void test_strings(void)
 		 "\"/\\b\\t\\n\\f\\r\"]\n"),
 		"[files]\ndeny = [\"/\\U0001F600\", \"/ünïcödé\", \"/\\u202e\\ufeff\\u2028\"]\n",
 		"[env]\nset = { A = \"\", B = \"\\\\ \\\" ' \\n\" }\n",
-		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]\n",
+		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]"
+		"\n",
 		"[commands]\nblock = [\"echo 'a  b'\", \"x \\\"y z\\\"\"]\n",
 		"[docker]\nimage = \"a \\\"b\\\"\"\n",
 	};

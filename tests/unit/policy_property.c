@@ -375,34 +375,37 @@ static void check_env(const struct section *a, const struct section *b, const st
 		    "a variable is passed when both pass it");
 }
 
+static bool has_all(const struct field_value *of, enum field_kind kind,
+		    const struct field_value *in)
+{
+	for (size_t i = 0; i < of->n; i++)
+		if (!has_item(in, kind, &of->items[i]))
+			return false;
+	return true;
+}
+
 /* `ab` grants no more than `a` in one field. */
 static bool is_within(enum field_id id, const struct field_value *a, const struct field_value *ab)
 {
 	enum field_kind kind = fields[id].kind;
 
-	if (!a->set)
+	/* A closed side leaves no list of hosts. */
+	if (!a->set || fields[id].merge == MERGE_HOSTS)
 		return true;
+	if (!ab->set)
+		return false;
 	switch (fields[id].merge) {
 	case MERGE_STRICTEST:
-		return ab->set && ab->number >= a->number;
+		return ab->number >= a->number;
 	case MERGE_LEAST:
-		return ab->set && ab->number <= a->number;
+		return ab->number <= a->number;
 	case MERGE_UNION:
 		/* A host rule may have gone into a wider one. */
-		for (size_t i = 0; kind != KIND_DENY_HOSTS && i < a->n; i++)
-			if (!has_item(ab, kind, &a->items[i]))
-				return false;
-		return ab->set;
+		return kind == KIND_DENY_HOSTS || has_all(a, kind, ab);
 	case MERGE_COMMON:
-		for (size_t i = 0; kind != KIND_ENV_NAMES && i < ab->n; i++)
-			if (!has_item(a, kind, &ab->items[i]))
-				return false;
-		return ab->set;
+		return kind == KIND_ENV_NAMES || has_all(ab, kind, a);
 	case MERGE_SAME:
-		return ab->set && str_eq(a->text, ab->text);
-	case MERGE_ROOTS:
-	case MERGE_JOIN:
-		return ab->set;
+		return str_eq(a->text, ab->text);
 	default:
 		return true;
 	}

@@ -31,8 +31,9 @@ static void test_words(void)
 		{ "profile = \"worktre\"",
 		  "f:1:11: 'worktre' is not known for profile; did you mean 'worktree'? "
 		  "(unrestricted, worktree, wasi, os_hardened)\n" },
-		{ "profile = \"\"", "f:1:11: '' is not known for profile; write one of unrestricted, "
-				    "worktree, wasi, os_hardened\n" },
+		{ "profile = \"\"",
+		  "f:1:11: '' is not known for profile; write one of unrestricted, "
+		  "worktree, wasi, os_hardened\n" },
 		{ "backend = \"kubernetes\"",
 		  "f:1:11: 'kubernetes' is not known for backend; write one of none, process, "
 		  "docker\n" },
@@ -54,27 +55,32 @@ static void test_words(void)
 static void test_numbers(void)
 {
 	static const struct wrong rows[] = {
-		{ LIMITS "memory = \"512M\"\ntimeout = 10\ncpus = \"none\"\nprocesses = \"7\"", "" },
-		{ LIMITS "memory = \"512MB\"", "f:2:10: '512MB' is not valid for limits.memory; write "
-					       "a size such as \"512M\", or \"none\"\n" },
-		{ LIMITS "memory = 0", "f:2:10: '0' is not valid for limits.memory; write a size such "
-				       "as \"512M\", or \"none\"\n" },
+		{ LIMITS "memory = \"512M\"\ntimeout = 10\ncpus = \"none\"\nprocesses = \"7\"",
+		  "" },
+		{ LIMITS "memory = \"512MB\"",
+		  "f:2:10: '512MB' is not valid for limits.memory; write "
+		  "a size such as \"512M\", or \"none\"\n" },
+		{ LIMITS "memory = 0",
+		  "f:2:10: '0' is not valid for limits.memory; write a size such "
+		  "as \"512M\", or \"none\"\n" },
 		{ LIMITS "memory = -1", "f:2:10: '-1' is not valid for limits.memory; write a size "
 					"such as \"512M\", or \"none\"\n" },
-		{ LIMITS "memory = 1.5",
-		  "f:2:10: limits.memory is a fraction; write a size such as \"512M\", or \"none\"\n" },
-		{ LIMITS "memory = true", "f:2:10: limits.memory is true or false; write a size such as "
-					  "\"512M\", or \"none\"\n" },
+		{ LIMITS "memory = 1.5", "f:2:10: limits.memory is a fraction; write a size such "
+					 "as \"512M\", or \"none\"\n" },
+		{ LIMITS "memory = true",
+		  "f:2:10: limits.memory is true or false; write a size such as "
+		  "\"512M\", or \"none\"\n" },
 		{ LIMITS "cpus = \"2K\"", "f:2:8: '2K' is not valid for limits.cpus; write a whole "
 					  "number of at least 1, or \"none\"\n" },
 		{ LIMITS "cpus = 9223372036854775807",
 		  "f:2:8: '9223372036854775807' is not valid for limits.cpus; write a whole number "
 		  "of at least 1, or \"none\"\n" },
-		{ LIMITS "timeout = \"1d\"", "f:2:11: '1d' is not valid for limits.timeout; write a "
-					     "duration such as \"10m\", or \"none\"\n" },
-		{ LIMITS "disk = \"9999999999G\"",
-		  "f:2:8: '9999999999G' is not valid for limits.disk; write a size such as \"512M\", "
-		  "or \"none\"\n" },
+		{ LIMITS "timeout = \"1d\"",
+		  "f:2:11: '1d' is not valid for limits.timeout; write a "
+		  "duration such as \"10m\", or \"none\"\n" },
+		{ LIMITS "disk = \"9999999999G\"", "f:2:8: '9999999999G' is not valid for "
+						   "limits.disk; write a size such as \"512M\", "
+						   "or \"none\"\n" },
 	};
 
 	check_wrong(rows, ARRAY_SIZE(rows));
@@ -84,11 +90,13 @@ static void test_lists(void)
 {
 	static const struct wrong rows[] = {
 		{ "require = [\"net\"]\nmay_lack = []", "" },
-		{ "require = \"net\"", "f:1:11: require is a string; write a list of protections\n" },
+		{ "require = \"net\"",
+		  "f:1:11: require is a string; write a list of protections\n" },
 		{ "require = [\"network\"]",
 		  "f:1:12: 'network' is not known for require; write one of userns, mount, pid, "
 		  "ipc, uts, net, landlock, seccomp, cgroup\n" },
-		{ "require = [1]", "f:1:12: require is a whole number; write a list of protections\n" },
+		{ "require = [1]",
+		  "f:1:12: require is a whole number; write a list of protections\n" },
 		{ "require = [\"\"]", "f:1:12: a blank entry in require; remove it\n" },
 		{ "require = [\" \\t\"]", "f:1:12: a blank entry in require; remove it\n" },
 		{ FILES "presets = [\"user_tmp\"]",
@@ -102,21 +110,26 @@ static void test_lists(void)
 		  "f:2:11: '0' in network.expose is no port; write 1 to 65535\n"
 		  "f:2:14: '65536' in network.expose is no port; write 1 to 65535\n"
 		  "f:2:21: '-1' in network.expose is no port; write 1 to 65535\n" },
-		{ NETWORK "expose = [\"80\"]", "f:2:11: network.expose is a string; write a list of "
-					       "ports such as [8080]\n" },
+		{ NETWORK "expose = [\"80\"]",
+		  "f:2:11: network.expose is a string; write a list of "
+		  "ports such as [8080]\n" },
 		{ NETWORK "allow = [\"a.example\", \"\", \"*a\"]",
 		  "f:2:23: a blank entry in network.allow; remove it\n"
 		  "f:2:27: network.allow: '*a' has a star in the wrong place: only *, *.NAME and "
 		  "**.NAME have one\n" },
 		{ ENV "pass = [\"A\", \"B*\", \"*\"]\nstrip = [\"*_TOKEN\"]", "" },
-		{ ENV "pass = [\"*A\"]", "f:2:9: '*A' in env.pass is no variable's name; write NAME or "
-					 "PREFIX*\n" },
-		{ ENV "pass = [\"1A\"]", "f:2:9: '1A' in env.pass is no variable's name; write NAME or "
-					 "PREFIX*\n" },
-		{ ENV "pass = [\"A=B\"]", "f:2:9: 'A=B' in env.pass is no variable's name; write NAME "
-					  "or PREFIX*\n" },
-		{ ENV "strip = [\"A-B\"]", "f:2:10: 'A-B' in env.strip is no variable's name; write "
-					   "letters, digits, _ and *\n" },
+		{ ENV "pass = [\"*A\"]",
+		  "f:2:9: '*A' in env.pass is no variable's name; write NAME or "
+		  "PREFIX*\n" },
+		{ ENV "pass = [\"1A\"]",
+		  "f:2:9: '1A' in env.pass is no variable's name; write NAME or "
+		  "PREFIX*\n" },
+		{ ENV "pass = [\"A=B\"]",
+		  "f:2:9: 'A=B' in env.pass is no variable's name; write NAME "
+		  "or PREFIX*\n" },
+		{ ENV "strip = [\"A-B\"]",
+		  "f:2:10: 'A-B' in env.strip is no variable's name; write "
+		  "letters, digits, _ and *\n" },
 		{ ENV "set = { A = \"1\" }", "" },
 		{ ENV "set = { A = 1 }", "f:2:13: env.set is a whole number; write a string\n" },
 		{ ENV "set = [\"A=1\"]", "f:2:7: env.set is an array; write a table of names and "
@@ -136,10 +149,10 @@ static void test_keys_and_tables(void)
 	static const struct wrong rows[] = {
 		{ "profil = \"wasi\"", "f:1:1: unknown key 'profil'; did you mean 'profile'?\n" },
 		{ "zzzzzzzzzzzz = 1", "f:1:1: unknown key 'zzzzzzzzzzzz'; remove it\n" },
-		{ FILES "wirte = []", "f:2:1: unknown key 'wirte' in [files]; did you mean 'write'?\n" },
+		{ FILES "wirte = []",
+		  "f:2:1: unknown key 'wirte' in [files]; did you mean 'write'?\n" },
 		{ "files = 3", "f:1:9: files is a whole number; write a table\n" },
-		{ "[phase.p.files]\nwrite = []",
-		  "f:1:10: unknown key 'files'; remove it\n" },
+		{ "[phase.p.files]\nwrite = []", "f:1:10: unknown key 'files'; remove it\n" },
 		{ "[phase.p]\nprofile = \"wasi\"", "f:2:1: unknown key 'profile'; remove it\n" },
 		{ "[phase.p.network]\nmod = \"public\"",
 		  "f:2:1: unknown key 'mod' in [phase.NAME.network]; did you mean 'mode'?\n" },
@@ -149,7 +162,8 @@ static void test_keys_and_tables(void)
 		{ "\"network.mode\" = \"public\"",
 		  "f:1:1: unknown key 'network.mode'; remove it\n" },
 		{ "profile = \"x\"\nbackend = 1\n[files]\nwrit = 1\n",
-		  "f:1:11: 'x' is not known for profile; write one of unrestricted, worktree, wasi, "
+		  "f:1:11: 'x' is not known for profile; write one of unrestricted, worktree, "
+		  "wasi, "
 		  "os_hardened\n"
 		  "f:2:11: backend is a whole number; write a backend\n"
 		  "f:4:1: unknown key 'writ' in [files]; did you mean 'write'?\n" },
@@ -161,8 +175,8 @@ static void test_keys_and_tables(void)
 	{
 		cleanup_buf struct buf said = BUF(1 << 16);
 
-		ok(strncmp(problems(rows[ARRAY_SIZE(rows) - 1].text, &said), "f:2:1: ", 7) == 0, "%s",
-		   buf_text(&said));
+		ok(strncmp(problems(rows[ARRAY_SIZE(rows) - 1].text, &said), "f:2:1: ", 7) == 0,
+		   "%s", buf_text(&said));
 	}
 }
 
@@ -173,11 +187,13 @@ static void test_paths(void)
 		  "f:2:9: '/a/*' in files.read holds a '*'; write a directory or file\n" },
 		{ FILES "read = [\"~other/x\"]",
 		  "f:2:9: '~other/x' names another user's home; write its path\n" },
-		{ FILES "deny = [\" ~/.ssh\"]", "f:2:9: ' ~/.ssh' begins with a space; remove it\n" },
+		{ FILES "deny = [\" ~/.ssh\"]",
+		  "f:2:9: ' ~/.ssh' begins with a space; remove it\n" },
 		{ FILES "deny = [\"**/\"]", "f:2:9: '**/' can never match; write '**/NAME'\n" },
 		{ FILES "deny = [\"**/a/../b\"]",
 		  "f:2:9: '**/a/../b' can never match; write '**/NAME'\n" },
-		{ FILES "deny = [\"**/a//b\"]", "f:2:9: '**/a//b' can never match; write '**/NAME'\n" },
+		{ FILES "deny = [\"**/a//b\"]",
+		  "f:2:9: '**/a//b' can never match; write '**/NAME'\n" },
 		{ FILES "deny = [\"/a/*/../b\"]",
 		  "f:2:9: '/a/*/../b' holds '..' beside a '*'; remove it\n" },
 	};
@@ -291,9 +307,10 @@ static void test_lists_have_a_maximum(void)
 			if (!more)
 				is_text(buf_text(&said), "", "%s", rows[i].key);
 			else
-				ok(strstr(buf_text(&said), "has more than 4096 entries; remove some") &&
-				   strstr(buf_text(&said), rows[i].key), "%s: %s", rows[i].key,
-				   buf_text(&said));
+				ok(strstr(buf_text(&said),
+					  "has more than 4096 entries; remove some") &&
+					   strstr(buf_text(&said), rows[i].key),
+				   "%s: %s", rows[i].key, buf_text(&said));
 		}
 }
 
@@ -328,9 +345,9 @@ static void test_messages_are_plain(void)
 		{ "profile = \"\\u001b]0;x\\u0007\"",
 		  "f:1:11: '\\x1b]0;x\\x07' is not known for profile; write one of unrestricted, "
 		  "worktree, wasi, os_hardened\n" },
-		{ "profile = \"a\\nb\\u009b\\u202e\"",
-		  "f:1:11: 'a\\nb\\x9b\\u202e' is not known for profile; write one of unrestricted, "
-		  "worktree, wasi, os_hardened\n" },
+		{ "profile = \"a\\nb\\u009b\\u202e\"", "f:1:11: 'a\\nb\\x9b\\u202e' is not known "
+						       "for profile; write one of unrestricted, "
+						       "worktree, wasi, os_hardened\n" },
 		{ "profile = \"%s%n%d\"",
 		  "f:1:11: '%s%n%d' is not known for profile; write one of unrestricted, worktree, "
 		  "wasi, os_hardened\n" },

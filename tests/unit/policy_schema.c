@@ -26,7 +26,8 @@ static void test_it_names_every_field(void)
 		enum field_id id = (enum field_id)i;
 		struct str table = field_table(id);
 		const char *name = arena_strndup(&a, table.s, table.n);
-		const struct value *of = table.n ? value_find(value_find(top, name), "properties") : top;
+		const struct value *of =
+			table.n ? value_find(value_find(top, name), "properties") : top;
 		const struct value *v = value_find(of, field_leaf(id));
 
 		ok(v && str_is(value_find(v, "description")->string, fields[i].help), "%s",

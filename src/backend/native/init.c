@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -109,9 +108,6 @@ static int step_hide(struct init *in, struct cordon_err *err)
 
 static int step_identity(struct init *in, struct cordon_err *err)
 {
-	/* Only the real root may, and only it has groups to lose. */
-	if (in->plan->uid == 0 && setgroups(0, NULL) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
 		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
 	return 0;
@@ -160,7 +156,9 @@ static int step_limits(struct init *in, struct cordon_err *err)
 {
 	const struct plan_limits *l = &in->plan->limits;
 
-	if (limit(RLIMIT_CORE, 0, "core files", err) < 0 ||
+	/* 1 and not 0: a program that takes core dumps from a pipe is started
+	 * outside, as root, whatever the limit; but for 1. */
+	if (limit(RLIMIT_CORE, 1, "core files", err) < 0 ||
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
@@ -200,18 +198,47 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 	int keep[3];
 
 	for (int i = 0; i < 3; i++) {
-		keep[i] = fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (keep[i] < 0)
+		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
+		if (in->io->fd[i] >= 0 && keep[i] < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
 	}
 	for (int i = 0; i < 3; i++)
-		if (dup2(keep[i], i) < 0)
+		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
 	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
 	in->control = CONTROL_FD;
 	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
+	return 0;
+}
+
+/* From the new /dev/pts, over the streams that are to be it. */
+static int open_terminal(struct init *in)
+{
+	const struct native_stdio *io = in->io;
+	int unlock = 0, slave, master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return -1;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcsetattr(slave, TCSANOW, &io->settings) < 0 ||
+	    ioctl(slave, TIOCSWINSZ, &io->size) < 0)
+		return -1;
+	for (int i = 0; i < 3; i++)
+		if (io->fd[i] < 0 && dup2(slave, i) < 0)
+			return -1;
+	in->fds.fd[NATIVE_TERMINAL] = master;
+	close(slave);
+	/* A command whose parent leads its session can be stopped by ^Z; one
+	 * that leads it itself cannot. */
+	return io->controlling && (setsid() < 0 || ioctl(0, TIOCSCTTY, 0) < 0) ? -1 : 0;
+}
+
+static int step_terminal(struct init *in, struct cordon_err *err)
+{
+	if (in->io->terminal && open_terminal(in) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a terminal");
 	return 0;
 }
 
@@ -288,6 +315,7 @@ static const struct {
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
+	{ "terminal", step_terminal },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
@@ -311,16 +339,20 @@ static int launch_main(void *arg)
 	const struct plan *p = l->in->plan;
 	char *const *argv = (char *const *)(uintptr_t)p->argv;
 	char *const *envp = (char *const *)(uintptr_t)p->envp;
-	sigset_t none;
+	sigset_t mask;
 	int best = ENOENT;
 
-	sigemptyset(&none);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
-	if (l->in->io->terminal)
-		ioctl(0, TIOCSCTTY, 0);
+	/* What the caller ignores stays ignored, as with every program. */
+	sigfillset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (l->in->io->controlling) {
+		setpgid(0, 0);
+		tcsetpgrp(0, getpid());
+	} else {
+		setsid();
+	}
+	sigemptyset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	for (size_t i = 0; l->in->programs[i]; i++) {
 		execve(l->in->programs[i], argv, envp);
 		if (errno == ENOEXEC) {
@@ -328,8 +360,13 @@ static int launch_main(void *arg)
 			execve("/bin/sh", (char *const *)(uintptr_t)l->in->shell_argv, envp);
 			errno = ENOEXEC;
 		}
+		/* A folder of PATH that may not be searched is no answer. */
+		if (errno == EACCES && l->in->programs[1] && access(l->in->programs[i], F_OK) < 0)
+			continue;
 		if (errno != ENOENT && errno != ENOTDIR)
 			best = errno;
+		else if (best == ENOENT && access(l->in->programs[i], F_OK) == 0)
+			best = ELIBACC;		/* it is there; what runs it is not */
 	}
 	l->error = best;
 	_exit(127);
@@ -428,10 +465,10 @@ static bool obey(const struct init *in, pid_t command)
 		return false;
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
-	if (m.kind == NATIVE_TERMINATE) {
+	if (m.kind == NATIVE_SIGNAL_ALL || m.kind == NATIVE_TERMINATE)
 		signal_all(in, m.value);
+	if (m.kind == NATIVE_TERMINATE)
 		signal_all(in, SIGCONT);
-	}
 	return true;
 }
 
@@ -446,8 +483,10 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 			end_all(in);
 			_exit(0);
 		}
+		/* The command has our uid and could leave us no descriptors to
+		 * wait for (prlimit): then look at all of them. */
 		if (poll(fds, 2, -1) < 0)
-			continue;
+			fds[0].revents = fds[1].revents = POLLIN;
 		if (fds[1].revents)
 			while (read(signals, &si, sizeof(si)) > 0)
 				;

@@ -14,7 +14,9 @@
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
 
+#include <sys/ioctl.h>
 #include <sys/types.h>
+#include <termios.h>
 
 #include "base/err.h"
 #include "plan/plan.h"
@@ -23,7 +25,8 @@ enum native_kind {
 	/* to init */
 	NATIVE_GO,		/* maps are written, limits joined */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
-	NATIVE_TERMINATE,	/* value: send this signal to everything inside */
+	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
+	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
 	NATIVE_READY,		/* everything is taken away; value: bits of enum native_fd */
@@ -45,6 +48,7 @@ enum native_fd {
 	NATIVE_PROC,		/* the tree's own /proc */
 	NATIVE_LISTENER,	/* notifications for the guard */
 	NATIVE_RULESET,		/* Landlock's */
+	NATIVE_TERMINAL,	/* the master of the terminal that was made */
 	NATIVE_PLACE,		/* the first of the private file systems */
 	N_NATIVE_FDS = NATIVE_PLACE + 5
 };
@@ -52,7 +56,7 @@ enum native_fd {
 struct native_fds {
 	int fd[N_NATIVE_FDS];
 };
-#define NATIVE_NO_FDS	((struct native_fds){ { -1, -1, -1, -1, -1, -1, -1, -1 } })
+#define NATIVE_NO_FDS	((struct native_fds){ { -1, -1, -1, -1, -1, -1, -1, -1, -1 } })
 
 struct native_child {
 	pid_t pid;		/* init, as seen from here */
@@ -60,9 +64,13 @@ struct native_child {
 	int control;		/* SOCK_SEQPACKET */
 };
 
+/* A terminal is made inside, so that its name is true there. */
 struct native_stdio {
-	int fd[3];		/* become 0, 1 and 2; stay the caller's */
-	bool terminal;		/* fd[0] becomes the controlling terminal */
+	int fd[3];		/* become 0, 1 and 2; stay the caller's; -1: the new terminal */
+	bool terminal;		/* make one */
+	bool controlling;	/* it controls the command's session */
+	struct termios settings;
+	struct winsize size;
 };
 
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */

@@ -1,0 +1,93 @@
+/* The file of --result; see result_file.h. */
+#include "cli/result_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Folder and name of a path. */
+static int open_folder(struct result_file *f, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[4096];
+
+	if (!name[0] || strlen(name) >= sizeof(f->name) ||
+	    (slash && (size_t)(slash - path) + 1 >= sizeof(folder))) {
+		errno = name[0] ? ENAMETOOLONG : EISDIR;
+		return -1;
+	}
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	f->dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return f->dir < 0 ? -1 : 0;
+}
+
+int result_file_open(struct result_file *f, const char *path)
+{
+	struct stat st;
+
+	*f = (struct result_file){ .dir = -1, .fd = -1 };
+	/* A pipe, a terminal, /dev/stdout: nothing to replace. */
+	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
+	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
+		f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return f->fd < 0 ? -1 : 0;
+	}
+	if (open_folder(f, path) < 0)
+		return -1;
+	return faccessat(f->dir, ".", W_OK | X_OK, AT_EACCESS);
+}
+
+static int write_all(int fd, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n) {
+		ssize_t done = write(fd, text, n);
+
+		if (done < 0 && errno != EINTR)
+			return -1;
+		if (done > 0) {
+			text += done;
+			n -= (size_t)done;
+		}
+	}
+	return 0;
+}
+
+/* Under a name that nobody knows, then in one step under its own. */
+static int replace_file(const struct result_file *f, const char *text)
+{
+	char fresh[64];
+	int fd, rc;
+
+	snprintf(fresh, sizeof(fresh), ".cordon-result-%ld", (long)getpid());
+	unlinkat(f->dir, fresh, 0);
+	fd = openat(f->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	rc = write_all(fd, text);
+	if (close(fd) < 0 || rc < 0 || renameat(f->dir, fresh, f->dir, f->name) < 0) {
+		rc = errno;
+		unlinkat(f->dir, fresh, 0);
+		errno = rc;
+		return -1;
+	}
+	return 0;
+}
+
+int result_file_close(struct result_file *f, const char *text)
+{
+	int rc = 0;
+
+	if (text)
+		rc = f->dir >= 0 ? replace_file(f, text) : write_all(f->fd, text);
+	if (f->dir >= 0)
+		close(f->dir);
+	if (f->fd >= 0)
+		close(f->fd);
+	return rc;
+}

@@ -1,0 +1,199 @@
+/* A run without any protection; see run.h.  Streams, signals, the wall clock
+ * and the result are as with every other run. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "super/run_priv.h"
+#include "super/stdio.h"
+
+struct bare {
+	const struct plan *plan;
+	struct run_result *res;
+	struct stdio stdio;
+	const sigset_t *mask;	/* the caller's */
+	bool own_group;		/* the command leads a process group */
+	int error;		/* of chdir or exec */
+	pid_t pid;
+	int pidfd, signals;
+	int64_t deadline_us, kill_at_us;
+	bool exited;
+};
+
+/* Is there such a file at all?  A folder of PATH that may not be searched says
+ * EACCES, which is not the answer. */
+static bool is_there(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	if (strchr(name, '/') || !path)
+		return true;
+	for (size_t n; *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", n ? (int)n : 1, n ? path : ".",
+				     name) < sizeof(file) && access(file, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int bare_main(void *arg)
+{
+	struct bare *b = arg;
+	const struct plan *p = b->plan;
+
+	/* On a terminal it stays in the caller's group, whose keys it gets. */
+	if (b->own_group)
+		setpgid(0, 0);
+	for (int i = 0; i < 3; i++)
+		if (b->stdio.child.fd[i] != i && dup2(b->stdio.child.fd[i], i) < 0)
+			_exit((b->error = errno));
+	if (chdir(p->cwd) < 0)
+		_exit((b->error = errno));
+	sigprocmask(SIG_SETMASK, b->mask, NULL);
+	execvpe(p->argv[0], (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
+	b->error = errno == EACCES && !is_there(p->argv[0]) ? ENOENT : errno;
+	_exit(127);
+}
+
+static int start(struct bare *b, struct cordon_err *err)
+{
+	static char stack[64 << 10] __attribute__((aligned(16)));
+
+	/* Memory is shared until the exec, which brings its errno back. */
+	b->pid = clone(bare_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+	if (b->pid < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot start the command");
+	b->pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0);
+	if (b->pidfd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot watch the command");
+	stdio_started(&b->stdio);
+	signal(SIGPIPE, SIG_IGN);
+	b->deadline_us = run_later_us(run_now_us(), b->plan->limits.wall_ms);
+	b->res->started = b->error == 0;
+	b->res->exec_errno = b->error;
+	return 0;
+}
+
+static void send_signal(const struct bare *b, int signal)
+{
+	kill(b->own_group ? -b->pid : b->pid, signal);
+}
+
+static void stop_for(struct bare *b, enum limit_kind why)
+{
+	if (b->res->limit != LIMIT_OK)
+		return;
+	b->res->limit = why;
+	send_signal(b, SIGTERM);
+	b->kill_at_us = run_later_us(run_now_us(), b->plan->limits.grace_ms);
+}
+
+static void read_signals(struct bare *b)
+{
+	struct signalfd_siginfo si;
+
+	while (read(b->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		/* The terminal sent these to all of its group already. */
+		bool from_terminal = !b->own_group && si.ssi_code == SI_KERNEL;
+
+		if (!from_terminal && si.ssi_signo != SIGWINCH)
+			send_signal(b, (int)si.ssi_signo);
+		if (si.ssi_signo == SIGTSTP)
+			raise(SIGSTOP);
+	}
+}
+
+static void take_status(struct bare *b)
+{
+	struct rusage usage;
+
+	while (wait4(b->pid, &b->res->status, 0, &usage) < 0)
+		if (errno != EINTR)
+			return;
+	b->exited = true;
+	b->res->usage.cpu_ms = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+			       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+	b->res->usage.max_rss_kb = usage.ru_maxrss;
+}
+
+static int loop(struct bare *b, struct cordon_err *err)
+{
+	struct pollfd fds[8];
+
+	while (!b->exited) {
+		struct timespec wait = run_wait(MIN(b->deadline_us, b->kill_at_us));
+		size_t n = 2;
+
+		fds[0] = (struct pollfd){ .fd = b->pidfd, .events = POLLIN };
+		fds[1] = (struct pollfd){ .fd = b->signals, .events = POLLIN };
+		n += stdio_poll(&b->stdio, fds + n);
+		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
+			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
+		if (fds[0].revents) {
+			take_status(b);
+			return 0;
+		}
+		if (fds[1].revents)
+			read_signals(b);
+		if (!stdio_move(&b->stdio))
+			stop_for(b, LIMIT_OUTPUT);
+		if (run_now_us() >= b->deadline_us)
+			stop_for(b, LIMIT_WALL);
+		if (run_now_us() >= b->kill_at_us)
+			send_signal(b, SIGKILL);
+	}
+	return 0;
+}
+
+int run_plan_bare(const struct plan *plan, const struct run_options *o, struct run_result *ret,
+		  struct cordon_err *err)
+{
+	struct bare b = {
+		.plan = plan,
+		.res = ret,
+		.stdio = { .child.fd = { 0, 1, 2 }, .show = -1, .master = -1 },
+		.own_group = !isatty(0),
+		.pidfd = -1,
+		.signals = -1,
+		.deadline_us = INT64_MAX,
+		.kill_at_us = INT64_MAX,
+	};
+	int64_t begin_us = run_now_us();
+	sigset_t old;
+	int rc = 0;
+
+	if (o->capture)
+		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false, err);
+	if (rc == 0)
+		rc = run_watch_signals(&b.signals, &old, err);
+	b.mask = &old;
+	if (rc == 0)
+		rc = start(&b, err);
+	if (rc == 0)
+		rc = loop(&b, err);
+	if (rc < 0 && b.pid > 0 && !b.exited) {
+		send_signal(&b, SIGKILL);
+		take_status(&b);
+	}
+	if (!stdio_drain(&b.stdio) && ret->limit == LIMIT_OK)
+		ret->limit = LIMIT_OUTPUT;
+	stdio_close(&b.stdio);
+	if (b.signals >= 0)
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	fd_close(&b.signals);
+	fd_close(&b.pidfd);
+	ret->duration_ms = (run_now_us() - begin_us) / 1000;
+	return rc;
+}
