@@ -255,9 +255,24 @@ int cmd_doctor(const struct args *args)
 	o.json = args_has(args, OPT_JSON);
 	o.capabilities = args_has(args, OPT_CAPABILITIES);
 	o.backend = args_value(args, OPT_BACKEND);
+	o.prove = args_has(args, OPT_PROVE);
+	if (o.prove && o.capabilities)
+		return say_usage("doctor takes --prove or --capabilities");
 	if (o.backend && !o.capabilities)
 		return say_usage("doctor takes --sandbox together with --capabilities");
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
+int prove_act_main(int argc, char *const *argv)
+{
+	struct cordon_err err = { 0 };
+
+	if (cordon_prove_act((const char *const *)argv, (size_t)argc, &err) == 0)
+		return EXIT_GOOD;
+	if (err.code == CORDON_E_USAGE)
+		return say_usage("%s", err.msg);
+	puts(err.msg);
+	return say_done(10);	/* no exit code of a run that failed by itself */
 }
 
 int cmd_ps(const struct args *args)

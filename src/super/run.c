@@ -238,11 +238,16 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.alive = r->alive[0],
 	};
 
+	struct cordon_err ignored;
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	/* A tree that ended meanwhile takes its guard along. */
-	return rc < 0 && !is_gone(r) ? -1 : 0;
+	if (rc == 0)
+		return 0;
+	/* A tree that ended meanwhile takes its guard along: its filter goes
+	 * before its end shows, but init has told the end before. */
+	(void)!read_messages(r, &ignored);
+	return r->exited || r->res->exec_errno || is_gone(r) ? 0 : -1;
 }
 
 /* While init can still be looked at. */
