@@ -30,7 +30,7 @@ static bool is_stripped(const struct environment *e, struct str name)
 
 	/* openai_api_key is as good a key; a name that long is none we know. */
 	for (size_t i = 0; i < name.n && i < sizeof(upper); i++)
-		upper[i] = name.s[i] >= 'a' && name.s[i] <= 'z' ? (char)(name.s[i] - 32) : name.s[i];
+		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
 	for (size_t i = 0; stripped_variables[i]; i++)
 		if (name.n > sizeof(upper) ||
 		    str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))

@@ -413,24 +413,25 @@ static int add_masks(struct files *f)
  * settings are not files that a root could mean. */
 static int check_roots(struct files *f)
 {
-	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ };
-	static const char *const kernels[] = { "/proc", "/dev", "/sys" };
+	static const struct {
+		enum field_id id;
+		const char *path;
+	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
+		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
 
 	if (is_within(f, F_FILES_WRITE, "/"))
 		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		for (size_t k = 0; k < ARRAY_SIZE(kernels); k++) {
-			const struct field_value *v = list(f, ids[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+		const struct field_value *v = list(f, closed[i].id);
 
-			for (size_t n = 0; n < v->n; n++)
-				if (path_within(v->items[n].text.s, kernels[k]) &&
-				    !path_within(v->items[n].text.s, "/dev/shm") &&
-				    (ids[i] == F_FILES_WRITE || k == 0))
-					return err_set(f->err, CORDON_E_HOST,
-						       "'%s' belongs to the kernel and cannot be a root; the "
-						       "command has a %s of its own", v->items[n].text.s,
-						       kernels[k]);
-		}
+		for (size_t n = 0; n < v->n; n++)
+			if (path_within(v->items[n].text.s, closed[i].path) &&
+			    !path_within(v->items[n].text.s, "/dev/shm"))
+				return err_set(f->err, CORDON_E_HOST,
+					       "'%s' is the kernel's and cannot be a root; the command "
+					       "has a %s of its own", v->items[n].text.s,
+					       closed[i].path);
+	}
 	return 0;
 }
 

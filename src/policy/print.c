@@ -168,7 +168,8 @@ static void print_value(enum field_id id, const struct section *s, const struct 
 
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
-		buf_printf(out, kind == KIND_SWITCH ? "%s" : "\"%s\"", field_words(kind)[v->number]);
+		buf_printf(out, kind == KIND_SWITCH ? "%s" : "\"%s\"",
+			   field_words(kind)[v->number]);
 		return;
 	case SHAPE_NUMBER:
 		if (kind == KIND_COUNT && v->number != LIMIT_NONE) {

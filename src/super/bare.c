@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -28,6 +30,24 @@ struct bare {
 	bool exited;
 };
 
+/* Is there such a file at all?  A folder of PATH that may not be searched says
+ * EACCES, which is not the answer. */
+static bool is_there(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	if (strchr(name, '/') || !path)
+		return true;
+	for (size_t n; *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", n ? (int)n : 1, n ? path : ".",
+				     name) < sizeof(file) && access(file, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int bare_main(void *arg)
 {
 	struct bare *b = arg;
@@ -38,12 +58,13 @@ static int bare_main(void *arg)
 		setpgid(0, 0);
 	for (int i = 0; i < 3; i++)
 		if (b->stdio.child.fd[i] != i && dup2(b->stdio.child.fd[i], i) < 0)
-			_exit(b->error = errno);
+			_exit((b->error = errno));
 	if (chdir(p->cwd) < 0)
-		_exit(b->error = errno);
+		_exit((b->error = errno));
 	sigprocmask(SIG_SETMASK, b->mask, NULL);
 	execvpe(p->argv[0], (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
-	_exit(b->error = errno);
+	b->error = errno == EACCES && !is_there(p->argv[0]) ? ENOENT : errno;
+	_exit(127);
 }
 
 static int start(struct bare *b, struct cordon_err *err)

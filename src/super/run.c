@@ -38,6 +38,7 @@ struct run {
 	struct stdio stdio;
 	struct live live;
 	int signals;
+	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
@@ -205,9 +206,13 @@ static void read_denials(struct run *r)
 {
 	char path[4096];
 
-	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
+		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+			return;
 		run_result_add_denial(r->res, "file", path, "the name is protected",
 				      "files.protect without it");
+	}
 }
 
 static bool is_gone(const struct run *r)
@@ -382,7 +387,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && !is_root_of_a_user())
+	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
+	    !is_root_of_a_user())
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
 	/* Where a root covers it, it must be there to be masked. */
 	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
@@ -405,8 +411,9 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	stdio_started(&r->stdio);
-	/* A reader that went away is told to the writer inside. */
-	signal(SIGPIPE, SIG_IGN);
+	/* A reader that went away is told to the writer inside, which has the
+	 * caller's own idea of this signal: so not before the clone. */
+	r->old_pipe = signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
@@ -447,6 +454,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
+		.old_pipe = SIG_ERR,
 		.alive = { -1, -1 },
 		.userns = -1,
 		.mntns = -1,
@@ -454,7 +462,6 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
 	};
-	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
 	sigset_t old;
 	int rc;
 
@@ -489,6 +496,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.signals >= 0)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
-	signal(SIGPIPE, old_pipe);
+	if (r.old_pipe != SIG_ERR)
+		signal(SIGPIPE, r.old_pipe);
 	return rc;
 }

@@ -131,8 +131,8 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 
 	if (how == GIVE_REFUSED)
 		return err_set(err, CORDON_E_SETUP,
-			       "standard stream %d is closed, a directory or only to be read; redirect it",
-			       which);
+			       "standard stream %d is closed, a directory or only to be read; "
+			       "redirect it", which);
 	if (how == GIVE_THROUGH_US)
 		return which ? open_output(s, which, NULL, err) : open_input(s, err);
 	give(s, which, which, false);

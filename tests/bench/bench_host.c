@@ -143,8 +143,8 @@ static void bench_meet(const struct side *s)
 	}
 	if (!found.n)
 		fail("two lists that share half of their rules have nothing in common");
-	printf("{\"name\":\"hosts: intersect two lists of %zu\",\"value\":%.1f,\"unit\":\"ms\"}\n", n,
-	       best);
+	printf("{\"name\":\"hosts: intersect two lists of %zu\",\"value\":%.1f,\"unit\":\"ms\"}\n",
+	       n, best);
 }
 
 int main(void)

@@ -43,14 +43,15 @@ static const char *const program_dirs[] = { "/usr/local/sbin", "/usr/local/bin",
 					    "/usr/lib/git-core", "/usr/libexec/git-core",
 					    "/usr/lib/klibc/bin", "/usr/lib/initramfs-tools/bin" };
 
+static const char *const multi_calls[] = { "busybox", "toybox", "coreutils" };
+
 /* Programs that are many: one of them cannot be masked alone. */
 static bool is_multi_call(const char *path)
 {
-	static const char *const names[] = { "busybox", "toybox", "coreutils" };
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
+		if (strcmp(name, multi_calls[i]) == 0)
 			return true;
 	return false;
 }
@@ -121,6 +122,32 @@ static int add_blocked(struct found *f, const char *name)
 	return 0;
 }
 
+/* `busybox wget` is a wget, too: where something is blocked, no such program is
+ * to be had; and where the shell is one, that cannot be done. */
+static int add_multi_calls(struct found *f)
+{
+	struct stat shell = { 0 }, st;
+	const char *path;
+
+	if (stat("/bin/sh", &shell) < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
+		for (size_t d = 0; d < ARRAY_SIZE(program_dirs); d++) {
+			path = arena_printf(f->plan->arena, "%s/%s", program_dirs[d], multi_calls[i]);
+			if (!path)
+				return err_nomem(f->err);
+			if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+				continue;
+			if (st.st_dev == shell.st_dev && st.st_ino == shell.st_ino)
+				return err_set(f->err, CORDON_E_HOST,
+					       "commands.block: '%s' holds many programs and is the shell, so "
+					       "none of them can be blocked yet", path);
+			if (add_mask(f, path) < 0)
+				return -1;
+		}
+	return 0;
+}
+
 /* ---- sockets ------------------------------------------------------------ */
 
 /* Does this path come into sight without being meant to? */
@@ -132,8 +159,8 @@ static bool is_shown(const struct plan *p, const char *path)
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM) && m->source &&
-		    path_within(path, m->source))
+		if (m->source && path_within(path, m->source) &&
+		    (m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM))
 			return true;
 	}
 	return false;
@@ -170,8 +197,10 @@ static int add_relative_socket(struct found *f, const char *name)
 		char link[32 + sizeof(e->d_name)], cwd[4096];
 		ssize_t n;
 
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
 		snprintf(link, sizeof(link), "/proc/%s/cwd", e->d_name);
-		n = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? readlink(link, cwd, sizeof(cwd) - 1) : -1;
+		n = readlink(link, cwd, sizeof(cwd) - 1);
 		if (n <= 0)
 			continue;
 		cwd[n] = '\0';
@@ -211,7 +240,9 @@ static int add_sockets(struct found *f)
 		table = str_from_pos(table, n < table.n ? n + 1 : n);
 		if (name.n && !path)
 			return err_nomem(f->err);
-		if (path && (path[0] == '/' ? add_socket(f, "/", path) : add_relative_socket(f, path)) < 0)
+		if (path && path[0] == '/' && add_socket(f, "/", path) < 0)
+			return -1;
+		if (path && path[0] != '/' && add_relative_socket(f, path) < 0)
 			return -1;
 	}
 	return 0;
@@ -317,7 +348,7 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	for (size_t i = 0; i < plan->n_blocked; i++)
 		if (add_blocked(&f, plan->blocked[i]) < 0)
 			return -1;
-	if (add_names(&f) < 0 || add_sockets(&f) < 0)
+	if ((plan->n_blocked && add_multi_calls(&f) < 0) || add_names(&f) < 0 || add_sockets(&f) < 0)
 		return -1;
 	*ret = f.mounts;
 	*ret_n = f.n;

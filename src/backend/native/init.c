@@ -360,6 +360,9 @@ static int launch_main(void *arg)
 			execve("/bin/sh", (char *const *)(uintptr_t)l->in->shell_argv, envp);
 			errno = ENOEXEC;
 		}
+		/* A folder of PATH that may not be searched is no answer. */
+		if (errno == EACCES && l->in->programs[1] && access(l->in->programs[i], F_OK) < 0)
+			continue;
 		if (errno != ENOENT && errno != ENOTDIR)
 			best = errno;
 		else if (best == ENOENT && access(l->in->programs[i], F_OK) == 0)

@@ -18,6 +18,7 @@
 #include "backend/native/syscalls.h"
 
 #define NO_SOURCE	(-1)
+#define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
 {
@@ -48,7 +49,7 @@ static int open_plain_tree(const char *path)
 
 	if (at < 0)
 		return -1;
-	tree = sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	tree = sys_open_tree(at, "", CLONE_OF_FD);
 	error = errno;
 	close(at);
 	errno = error;
@@ -280,16 +281,20 @@ static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon
 					       MOUNT_ATTR_RDONLY };
 	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), tree, rc;
 
+	if (place < 0 && is_absence())
+		return 0;
 	if (place < 0)
-		return is_absence() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
 	if (m->file && tree_is_dir(place)) {
 		close(place);
 		return 0;
 	}
-	tree = sys_open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	tree = sys_open_tree(place, "", CLONE_OF_FD);
 	rc = tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0 ||
-	     sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
-		     err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target) : 0;
+	     sys_move_mount(tree, "", place, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
+	if (rc)
+		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
 	if (tree >= 0)
 		close(tree);
 	close(place);

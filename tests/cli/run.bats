@@ -1,0 +1,560 @@
+#!/usr/bin/env bats
+# run-as: root user
+# `cordon run` from outside: exit codes, streams, results, limits, leftovers.
+#
+# Shell text in single quotes is for the shell inside:
+# shellcheck disable=SC2016
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cordon=${CORDON:-build/cordon}
+	work=$BATS_TEST_TMPDIR/work
+	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
+	chmod 700 "$BATS_TEST_TMPDIR/runtime"
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
+	cd "$work"
+	unset ANTHROPIC_API_KEY
+}
+
+teardown() {
+	# Nothing of a run is left in its folder.
+	[ -z "$(ls -A "$BATS_TEST_TMPDIR/runtime/cordon" 2>/dev/null)" ]
+}
+
+# Is $output JSON, and does the Python expression over d hold?
+json() {
+	grep '^[[{]' <<<"$output" | /usr/bin/python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+assert ($1), d"
+}
+
+# Wait up to 5 s until the command succeeds.
+soon() {
+	for _ in $(seq 100); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	return 1
+}
+
+# A number of seconds that no other sleep on this machine has.
+marker() {
+	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
+}
+
+gone() {
+	! pgrep -f "sleep $1" >/dev/null
+}
+
+@test "the command's own exit codes" {
+	for code in 0 1 2 42 123; do
+		run "$cordon" run -- sh -c "exit $code"
+		[ "$status" -eq "$code" ]
+		[ -z "$output" ]
+	done
+	run "$cordon" run -c 'exit 7'
+	[ "$status" -eq 7 ]
+}
+
+@test "128 and the signal" {
+	for signal in 1 6 9 15; do
+		run "$cordon" run -- sh -c "kill -$signal \$\$"
+		[ "$status" -eq $((128 + signal)) ]
+	done
+	run "$cordon" run --json -- sh -c 'kill -9 $$'
+	[ "$status" -eq 137 ]
+	json "d['signal'] == 9 and d['exit_code'] is None and not d['oom_killed'] and d['limit'] is None"
+}
+
+@test "127 and 126 with a message" {
+	run -127 "$cordon" run -- nonexistent-command-x
+	[ "$status" -eq 127 ]
+	[ "$output" = "cordon: nonexistent-command-x: command not found" ]
+	run -127 "$cordon" run -- /no/such/program
+	[ "$status" -eq 127 ]
+	run "$cordon" run -- "$work"
+	[ "$status" -eq 126 ]
+	echo text >plain
+	run "$cordon" run -- ./plain
+	[ "$status" -eq 126 ]
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run "$cordon" run -- ./script
+	[ "$status" -eq 126 ]
+	grep -q interpreter <<<"$output"
+	run "$cordon" run --json -- ./script
+	json "d['exit_code'] == 126 and d['error']['code'] == 'exec' and 'interpreter' in d['error']['message']"
+	run "$cordon" run -- ""
+	[ "$status" -ne 0 ]
+}
+
+@test "programs by relative paths, through PATH, without #!" {
+	printf '#!/bin/sh\necho "script $1"\n' >prog
+	printf 'echo "plain $1"\n' >bare
+	chmod +x prog bare
+	[ "$("$cordon" run -- ./prog a)" = "script a" ]
+	[ "$("$cordon" run -- ./bare b)" = "plain b" ]
+	[ "$(PATH=$work:$PATH "$cordon" run -- prog c)" = "script c" ]
+	[ "$(PATH=:$PATH "$cordon" run -- prog d)" = "script d" ]
+	[ "$(env -u PATH "$cordon" run -- echo e)" = e ]
+	[ "$(env -u HOME "$cordon" run -- echo f)" = f ]
+	mkdir sub
+	[ "$("$cordon" run --cwd sub -w "$work" -- ../prog g)" = "script g" ]
+}
+
+@test "125 names what cannot be done, and runs nothing" {
+	check() {
+		local want=$1
+		shift
+		run "$cordon" run "$@" -c 'echo ran >ran'
+		[ "$status" -eq 125 ]
+		grep -q "$want" <<<"$output"
+		[ ! -e ran ]
+		run "$cordon" run --json "$@" -c 'echo ran >ran'
+		[ "$status" -eq 125 ]
+		json "d['error']['message'] and d['error']['hint'] and d['exit_code'] == 125 and d['run_id']"
+	}
+	check docker --sandbox docker
+	check allowlist --allow-host example.org
+	check wasi --profile wasi
+	check 'a/\*/b' --deny 'a/*/b'
+	check "rm -rf" --block-command 'rm -rf'
+	check '/nonexistent' --cwd /nonexistent
+	check "'/'" --cwd /
+}
+
+@test "usage errors are 2 and one line" {
+	for words in "" "--no-such-option -- true" "--timeout -- true" "--timeout x -- true" \
+		"true" "--policy /no/such/file -- true" "-c true -- true" "--network maybe -- true" \
+		"--result /no/such/folder/x -- true"; do
+		# Split on purpose:
+		# shellcheck disable=SC2086
+		run "$cordon" run $words
+		[ "$status" -eq 2 ]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+}
+
+@test "a policy that cannot be read stops the run" {
+	[ "$(id -u)" -ne 0 ] || skip "root reads everything"
+	echo 'profile = "worktree"' >cordon.toml
+	chmod 0 cordon.toml
+	run "$cordon" run -- true
+	[ "$status" -eq 2 ]
+	run "$cordon" run --policy cordon.toml -- true
+	[ "$status" -eq 2 ]
+	run "$cordon" run --no-policy -- true
+	[ "$status" -eq 0 ]
+}
+
+@test "a blocked command: 126, message, denial" {
+	for words in "--block-command curl -- curl http://x" "--block-command rm -c rm"; do
+		# shellcheck disable=SC2086
+		run "$cordon" run $words
+		[ "$status" -eq 126 ]
+		grep -q '^Command blocked by sandbox policy: contains ' <<<"$output"
+	done
+	run "$cordon" run --json --block-command curl -- curl x
+	[ "$status" -eq 126 ]
+	json "d['blocked'] == d['error']['message'] == \"Command blocked by sandbox policy: contains 'curl'\""
+	json "d['denials'][0]['kind'] == 'command' and d['denials'][0]['hint'] and d['run_id']"
+	# What a command starts in turn meets the kernel.
+	run -127 "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
+	[ "$status" -ge 126 ]
+	grep -q 'Permission denied' <<<"$output"
+}
+
+@test "124 for wall clock and CPU, with what was written before" {
+	run "$cordon" run --timeout 300ms -- sleep 30
+	[ "$status" -eq 124 ]
+	run "$cordon" run --timeout 300ms --json -- sh -c 'echo partial; echo e >&2; sleep 30'
+	[ "$status" -eq 124 ]
+	json "d['timed_out'] and d['limit'] == 'wall' and d['stdout'] == 'partial\n' and d['stderr'] == 'e\n'"
+	run "$cordon" run --cpu-seconds 1 --json -c 'while :; do :; done'
+	[ "$status" -eq 124 ]
+	json "d['timed_out'] and d['limit'] == 'cpu' and d['cpu_ms'] >= 900"
+}
+
+@test "a time-out ends what ignores SIGTERM, and what is stopped" {
+	m=$(marker)
+	SECONDS=0
+	run "$cordon" run --timeout 300ms -- sh -c "trap '' TERM; sleep $m & (trap '' TERM; sleep $m); wait"
+	[ "$status" -eq 124 ]
+	run "$cordon" run --timeout 300ms -- sh -c "sleep $m & kill -STOP \$\$"
+	[ "$status" -eq 124 ]
+	[ "$SECONDS" -lt 10 ]
+	soon gone "$m"
+}
+
+@test "SIGTERM comes first, and can be used" {
+	run "$cordon" run --timeout 300ms --json -- sh -c 'trap "echo bye; exit 3" TERM; while :; do sleep 0.02; done'
+	[ "$status" -eq 124 ]
+	json "d['stdout'] == 'bye\n' and d['exit_code'] == 3 and d['timed_out']"
+}
+
+@test "137 for memory, known and not guessed" {
+	run "$cordon" run -m 64M --json -- /usr/bin/python3 -c 'x = bytearray(300 << 20)'
+	[ "$status" -eq 137 ]
+	json "d['oom_killed'] and d['limit'] == 'memory' and d['signal'] == 9"
+	run "$cordon" run -m 64M --json -- sh -c 'kill -9 $$'
+	[ "$status" -eq 137 ]
+	json "not d['oom_killed'] and d['limit'] is None"
+}
+
+@test "the output limit" {
+	run "$cordon" run --output 1000 --json -- yes
+	json "d['limit'] == 'output' and len(d['stdout']) == 1000 and d['stdout_truncated'] and not d['stderr_truncated']"
+	run "$cordon" run --output 1000 --json -- sh -c 'yes >&2'
+	json "d['limit'] == 'output' and len(d['stderr']) == 1000 and d['stderr_truncated'] and not d['stdout_truncated']"
+	[ "$("$cordon" run --output 1000 -- yes | wc -c)" -eq 1000 ]
+}
+
+@test "file size" {
+	run "$cordon" run --file-size 1M --json -- dd if=/dev/zero of=big bs=1M count=3 status=none
+	[ "$status" -ne 0 ]
+	[ "$(stat -c %s big)" -eq 1048576 ]
+}
+
+@test "a hundred megabytes through pipes, byte for byte" {
+	head -c 104857600 /dev/urandom >big
+	want=$(sha256sum <big)
+	[ "$("$cordon" run -- cat <big | sha256sum)" = "$want" ]
+	# shellcheck disable=SC2002
+	[ "$(cat big | "$cordon" run -- cat | sha256sum)" = "$want" ]
+	# Counted, and so through the supervisor.
+	[ "$("$cordon" run --output 1G -- cat big | sha256sum)" = "$want" ]
+}
+
+@test "every byte comes through untouched, and JSON stays JSON" {
+	/usr/bin/python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 16)' >all
+	"$cordon" run -- cat <all >copy
+	cmp all copy
+	"$cordon" run -- sh -c 'cat >&2' <all 2>copy
+	cmp all copy
+	run "$cordon" run --json -- cat all
+	json "len(d['stdout']) >= 4096 and '\x00' in d['stdout']"
+	run "$cordon" run --json -- printf 'grüße\n'
+	json "d['stdout'] == 'grüße\n'"
+}
+
+@test "a large output is captured whole" {
+	"$cordon" run --json -- sh -c 'yes 123456789 | head -c 20000000; echo end >&2' >result
+	output=$(/usr/bin/python3 -c "
+import json
+d = json.load(open('result'))
+print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
+	[ "$output" = "20000000 end False" ]
+}
+
+@test "arguments come through untouched" {
+	"$cordon" run -- printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >got
+	printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >want
+	cmp got want
+	run -127 "$cordon" run --json -- "/no/"$'\xff\n"'
+	[ "$status" -eq 127 ]
+	json "d['error']['message'].startswith('/no/')"
+}
+
+@test "long argument lists and environments" {
+	[ "$("$cordon" run -- /bin/echo $(seq 1 20000) | wc -w)" -eq 20000 ]
+	# shellcheck disable=SC2155
+	local big=$(head -c 120000 /dev/zero | tr '\0' a)
+	[ "$(BIG=$big "$cordon" run --env BIG -- sh -c 'echo ${#BIG}')" -eq 120000 ]
+	run /usr/bin/python3 - "$cordon" <<-'P'
+		import resource, subprocess, sys
+		# Inside the stack is the caller's, too: what fits here may not there.
+		words = ["x" * 100000] * 19
+		r = subprocess.run([sys.argv[1], "run", "--env", "A=" + "b" * 130000, "--", "/bin/true"] + words,
+		                   capture_output=True, text=True)
+		print(r.returncode, r.stderr[:200])
+	P
+	[[ "$output" == "0 " || "$output" == *"Argument list too long"* ]]
+}
+
+@test "closed, odd and missing streams" {
+	# Not `run ... <&-`: bash would give the number to a pipe of its own.
+	run bash -c "'$cordon' run -- cat <&-"
+	[ "$status" -eq 1 ]
+	run "$cordon" run -- cat </dev/null
+	[ "$status" -eq 0 ]
+	run bash -c "'$cordon' run -- /bin/echo hi >&-"
+	[ "$status" -eq 1 ]
+	run bash -c "'$cordon' run -- true <&- >&- 2>&-"
+	[ "$status" -eq 0 ]
+	run "$cordon" run -- cat </
+	[ "$status" -eq 125 ]
+	grep -q directory <<<"$output"
+	run bash -c "'$cordon' run --json -- true >&-"
+	[ "$status" -eq 2 ]
+	run bash -c "'$cordon' run -- echo hi >/dev/full"
+	[ "$status" -ne 0 ]
+}
+
+@test "a socket as standard input" {
+	run /usr/bin/python3 - "$cordon" <<-'P'
+		import socket, subprocess, sys
+		for make in (lambda: socket.socketpair(),
+		             lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)):
+		    a, b = make()
+		    p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=b, stdout=subprocess.PIPE)
+		    b.close()
+		    a.sendall(b"through")
+		    a.close()
+		    print(p.communicate()[0].decode(), p.returncode)
+		s = socket.create_server(("127.0.0.1", 0))
+		c = socket.create_connection(s.getsockname())
+		d, _ = s.accept()
+		p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=d, stdout=subprocess.PIPE)
+		d.close()
+		c.sendall(b"tcp")
+		c.close()
+		print(p.communicate()[0].decode(), p.returncode)
+	P
+	[ "$output" = $'through 0\nthrough 0\ntcp 0' ]
+}
+
+@test "a reader that goes away" {
+	run bash -c "'$cordon' run -- yes | head -1; echo \${PIPESTATUS[0]}"
+	[ "$output" = $'y\n141' ]
+	run bash -c "'$cordon' run --output 1G -- yes | head -1; echo \${PIPESTATUS[0]}"
+	[ "$output" = $'y\n141' ]
+	run bash -c "'$cordon' run -- sh -c 'trap \"\" PIPE; yes 2>/dev/null; echo last >&2' | head -1"
+	[ "${lines[0]}" = y ]
+	grep -q last <<<"$output"
+}
+
+@test "a thousand open descriptors do not come in" {
+	run bash -c "for i in {10..1000}; do eval \"exec \$i</dev/null\" || exit 77; done
+		'$cordon' run -- sh -c 'ls /proc/self/fd | wc -l'"
+	[ "$status" -ne 77 ] || skip "this shell cannot open as many"
+	[ "$output" -eq 4 ]
+}
+
+@test "--result: streams pass, the file is whole" {
+	run "$cordon" run --result r.json -- sh -c 'echo out; echo err >&2; exit 3'
+	[ "$status" -eq 3 ]
+	[ "$output" = $'out\nerr' ]
+	output=$(cat r.json)
+	json "d['exit_code'] == 3 and d['stdout'] == '' and d['enforced'] and d['duration_ms'] >= 0"
+	# A link left behind is replaced, not followed; nor can the file be forged.
+	echo precious >precious
+	"$cordon" run --result r2.json -- sh -c 'ln -s precious r2.json'
+	[ "$(cat precious)" = precious ]
+	[ ! -L r2.json ]
+	"$cordon" run --result r3.json -- sh -c 'echo forged >r3.json; chmod 0 r3.json'
+	output=$(cat r3.json)
+	json "d['exit_code'] == 0"
+	"$cordon" run --result /dev/stderr -- true 2>r4.json
+	output=$(cat r4.json)
+	json "d['exit_code'] == 0"
+}
+
+@test "every key of the result is there" {
+	run "$cordon" run --json -- true
+	json "set(d) == set('''run_id exit_code signal timed_out oom_killed limit blocked error stdout stderr
+		stdout_truncated stderr_truncated duration_ms cpu_ms max_rss_kb processes_peak backend profile
+		enforced missing denials'''.split())"
+	json "d['backend'] == 'process' and d['profile'] == 'worktree' and 'net' in d['enforced']"
+	json "not set(d['enforced']) & set(d['missing'])"
+}
+
+@test "--dry-run prints and runs nothing" {
+	run "$cordon" run --dry-run -c 'echo ran >ran'
+	[ "$status" -eq 0 ]
+	grep -q 'namespace' <<<"$output"
+	[ ! -e ran ]
+}
+
+@test "--cwd" {
+	mkdir -p sub/deep
+	[ "$("$cordon" run --cwd "$work/sub" -- pwd)" = "$work/sub" ]
+	[ "$("$cordon" run --cwd sub/deep -- pwd)" = "$work/sub/deep" ]
+	[ "$("$cordon" run --cwd /usr -- pwd)" = /usr ]
+	run "$cordon" run -r /usr --cwd /home -- pwd
+	[ "$status" -eq 0 ] || [ "$status" -eq 125 ]
+}
+
+@test "a working directory that is gone" {
+	mkdir gone
+	cd gone
+	rmdir ../gone
+	run "$cordon" run -- true
+	[ "$status" -eq 2 ]
+	grep -q 'current directory' <<<"$output"
+}
+
+@test "the environment: pass list, --env, --strip-env, the fixed list" {
+	export SECRETISH=1 GITHUB_TOKEN=t ANTHROPIC_API_KEY=k LANG=C.UTF-8 LC_TIME=C FOO=foo
+	got=$("$cordon" run -- env)
+	! grep -Eq 'SECRETISH|GITHUB_TOKEN|ANTHROPIC|FOO' <<<"$got"
+	grep -q '^LANG=C.UTF-8$' <<<"$got"
+	grep -q '^LC_TIME=C$' <<<"$got"
+	got=$("$cordon" run --env FOO --env BAR=b=c --env GITHUB_TOKEN --env ANTHROPIC_API_KEY=x \
+		--strip-env LANG -- env)
+	grep -q '^FOO=foo$' <<<"$got"
+	grep -q '^BAR=b=c$' <<<"$got"
+	! grep -Eq 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got"
+	# Nor through the caller's own entry in /proc.
+	run "$cordon" run -- sh -c 'cat /proc/*/environ'
+	! grep -q ANTHROPIC <<<"$output"
+}
+
+@test "signals go to the command" {
+	for signal in TERM HUP USR1 USR2 QUIT INT; do
+		# env starts it with nothing ignored, as bash's background does not.
+		env --default-signal "$cordon" run -- sh -c "trap 'echo got $signal; exit 9' $signal
+			touch ready.$signal; while :; do sleep 0.02; done" >out.$signal &
+		pid=$!
+		soon test -e ready.$signal
+		kill -$signal $pid
+		code=0
+		wait $pid || code=$?
+		[ "$code" -eq 9 ]
+		[ "$(cat out.$signal)" = "got $signal" ]
+	done
+}
+
+@test "without a trap, a signal ends it" {
+	env --default-signal "$cordon" run -- sh -c 'touch ready; sleep 100' &
+	pid=$!
+	soon test -e ready
+	kill -TERM $pid
+	code=0
+	wait $pid || code=$?
+	[ "$code" -eq 143 ]
+}
+
+@test "what the caller ignores stays ignored" {
+	nohup "$cordon" run -- sh -c 'touch ready; sleep 0.5; echo survived' >out 2>/dev/null </dev/null &
+	pid=$!
+	soon test -e ready
+	kill -HUP $pid
+	wait $pid
+	grep -q survived out
+	run /usr/bin/python3 -c "
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
+	[ "$status" -eq 5 ]
+}
+
+@test "stopping and continuing the supervisor by SIGTSTP takes the tree along" {
+	env --default-signal "$cordon" run -- sh -c 'while :; do echo x >>ticks; sleep 0.02; done' &
+	pid=$!
+	soon test -s ticks
+	kill -TSTP $pid
+	soon grep -q '^State:.T' /proc/$pid/status
+	sleep 0.2
+	one=$(wc -c <ticks)
+	sleep 0.3
+	[ "$(wc -c <ticks)" -eq "$one" ]
+	kill -CONT $pid
+	soon test "$(wc -c <ticks)" -gt 0
+	sleep 0.3
+	[ "$(wc -c <ticks)" -gt "$one" ]
+	kill -TERM $pid
+	wait $pid || true
+}
+
+@test "nothing that was started outlives the command" {
+	m=$(marker)
+	run "$cordon" run -- sh -c "sleep $m & setsid sleep $m & (setsid sh -c 'sleep $m & sleep $m' &); sleep 0.1; exit 4"
+	[ "$status" -eq 4 ]
+	gone "$m"
+}
+
+@test "a killed supervisor takes everything along" {
+	m=$(marker)
+	"$cordon" run -- sh -c "sleep $m & setsid sh -c 'trap \"\" TERM HUP INT; sleep $m' & touch ready; sleep $m" &
+	pid=$!
+	soon test -e ready
+	! gone "$m"
+	kill -KILL $pid
+	wait $pid || true
+	soon gone "$m"
+	"$cordon" ps >/dev/null
+	# The folder of a run that ended badly goes after some seconds.
+	rm -rf "$BATS_TEST_TMPDIR"/runtime/cordon/*
+}
+
+@test "a cordon in a cordon is refused by name" {
+	cp "$cordon" ./cordon
+	run "$cordon" run -- ./cordon run -- true
+	[ "$status" -eq 125 ]
+	grep -Eq 'userns|user namespace' <<<"$output"
+	run "$cordon" run -- ./cordon run --no-sandbox -- echo bare
+	[ "$status" -eq 0 ]
+}
+
+@test "in other people's namespaces" {
+	unshare -Urm true || skip "no user namespace here"
+	run unshare -Urm "$cordon" run -- id -u
+	[ "$status" -eq 0 ]
+	[ "$output" = 0 ]
+	run unshare -Urmpf --mount-proc "$cordon" run -- echo in
+	[ "$status" -eq 0 ]
+	[ "$output" = in ]
+}
+
+@test "without a sandbox: a result, and everything is missing" {
+	export GITHUB_TOKEN=t
+	run "$cordon" run --no-sandbox --json -- sh -c 'echo out; echo err >&2; env; exit 3'
+	[ "$status" -eq 3 ]
+	grep -q 'warning: --no-sandbox' <<<"$output"
+	json "d['exit_code'] == 3 and d['stdout'].startswith('out\n') and d['stderr'] == 'err\n'"
+	json "d['backend'] == 'none' and not d['enforced'] and len(d['missing']) == 9"
+	json "'GITHUB_TOKEN' not in d['stdout']"
+	run "$cordon" run --no-sandbox -- sh -c 'kill -15 $$'
+	[ "$status" -eq 143 ]
+	run -127 "$cordon" run --no-sandbox -- nonexistent-command-x
+	[ "$status" -eq 127 ]
+	run "$cordon" run --no-sandbox --timeout 300ms -- sleep 30
+	[ "$status" -eq 124 ]
+	[ "$(echo in | "$cordon" run --no-sandbox -- cat 2>/dev/null)" = in ]
+}
+
+@test "ps and kill" {
+	[ -z "$("$cordon" ps)" ]
+	[ "$("$cordon" ps --json)" = "[]" ]
+	"$cordon" run -- sh -c "trap '' TERM; touch ready; while :; do sleep 0.1; done" &
+	pid=$!
+	soon test -e ready
+	output=$("$cordon" ps --json)
+	json "len(d) == 1 and d[0]['pid'] == $pid and d[0]['cwd'] == '$work' and 'touch ready' in d[0]['command']"
+	[ "$(stat -c %a "$XDG_RUNTIME_DIR/cordon")" = 700 ]
+	"$cordon" ps | grep -q " $pid "
+	"$cordon" kill "$("$cordon" ps | cut -d ' ' -f 1)"
+	code=0
+	wait $pid || code=$?
+	[ "$code" -ge 128 ]
+	[ -z "$("$cordon" ps)" ]
+	"$cordon" run -- sleep 100 &
+	pid=$!
+	soon "$cordon" kill $pid
+	wait $pid || true
+	run "$cordon" kill $pid
+	[ "$status" -eq 1 ]
+	run "$cordon" kill
+	[ "$status" -eq 2 ]
+}
+
+@test "the folder of live runs is not seen inside" {
+	export XDG_RUNTIME_DIR=$work/runtime
+	mkdir -m 700 runtime
+	run "$cordon" run -- ls runtime/cordon
+	[ "$status" -ne 0 ]
+	run "$cordon" run -- sh -c 'echo x >runtime/cordon/x'
+	[ "$status" -ne 0 ]
+	[ -z "$(ls -A runtime/cordon)" ]
+	# A place that somebody else prepared is not used, and hinders nothing.
+	rmdir runtime/cordon
+	ln -s /tmp runtime/cordon
+	run "$cordon" run -- true
+	[ "$status" -eq 0 ]
+	run "$cordon" ps
+	[ "$status" -eq 2 ]
+}
