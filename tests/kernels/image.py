@@ -78,8 +78,8 @@ def put_text(tree, path, text, mode=0o644):
     os.chmod(target, mode)
 
 
-def tested(folder, cordon, suites):
-    """cordon, what tries it, and an ordinary user."""
+def tested(folder, cordon, others):
+    """cordon and what tries it; `others` maps paths below /opt to files."""
     tree = os.path.join(folder, "tested")
     guest = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest")
     shutil.rmtree(tree, ignore_errors=True)
@@ -87,8 +87,8 @@ def tested(folder, cordon, suites):
     for name in os.listdir(guest):
         if os.path.isfile(os.path.join(guest, name)):
             put(tree, "opt/kernels/" + name, os.path.join(guest, name), 0o755)
-    for path in suites:
-        put(tree, "opt/tests/suite/" + os.path.basename(path), path, 0o755)
+    for path, source in others.items():
+        put(tree, "opt/" + path, source, 0o755)
     put_text(tree, "var/lib/systemd/linger/user", "")
     put_text(tree, "etc/systemd/system/kernels.service",
              "[Unit]\nAfter=user@1000.service\n"

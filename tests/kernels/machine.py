@@ -43,7 +43,7 @@ class Start:
             os.unlink(self.image)
 
     def finish(self):
-        """What it said on its second serial line, and the seconds; None: too late."""
+        """What it said on its second serial line, whether it came too late, the seconds."""
         late = False
         try:
             self.process.wait(max(1, self.begin + LIMIT_SECONDS - time.monotonic()))
@@ -52,4 +52,4 @@ class Start:
         self.stop()
         with open(os.path.join(self.log, "said"), encoding="utf-8", errors="replace") as f:
             said = f.read().replace("\r", "")
-        return (None if late else said), time.monotonic() - self.begin
+        return said, late, time.monotonic() - self.begin
