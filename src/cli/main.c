@@ -51,14 +51,25 @@ static int help_for(const char *name)
 static int fill_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
 			return -1;
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* The usual options that are commands here. */
+static void settle_name(char **name)
 {
 	static char help[] = "help", version[] = "version";
+
+	if (strcmp(*name, "--help") == 0 || strcmp(*name, "-h") == 0)
+		*name = help;
+	if (strcmp(*name, "--version") == 0)
+		*name = version;
+}
+
+int main(int argc, char **argv)
+{
 	static struct args args;
 	int skip;
 
@@ -68,10 +79,7 @@ int main(int argc, char **argv)
 		help_print(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		argv[1] = help;
-	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = version;
+	settle_name(&argv[1]);
 	if (strcmp(argv[1], "prove-act") == 0)
 		return prove_act_main(argc - 2, argv + 2);
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);

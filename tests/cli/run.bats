@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# Each test has a shell of its own, and what it exports ends with it.
+# shellcheck disable=SC2030,SC2031
 # run-as: root user
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
@@ -13,7 +15,7 @@ setup() {
 	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
 	chmod 700 "$BATS_TEST_TMPDIR/runtime"
 	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	cd "$work"
+	cd "$work" || return
 	unset ANTHROPIC_API_KEY
 }
 
@@ -390,17 +392,17 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 @test "the environment: pass list, --env, --strip-env, the fixed list" {
 	export SECRETISH=1 GITHUB_TOKEN=t ANTHROPIC_API_KEY=k LANG=C.UTF-8 LC_TIME=C FOO=foo
 	got=$("$cordon" run -- env)
-	! grep -Eq 'SECRETISH|GITHUB_TOKEN|ANTHROPIC|FOO' <<<"$got"
+	[ "$(grep -Ec 'SECRETISH|GITHUB_TOKEN|ANTHROPIC|FOO' <<<"$got")" -eq 0 ]
 	grep -q '^LANG=C.UTF-8$' <<<"$got"
 	grep -q '^LC_TIME=C$' <<<"$got"
 	got=$("$cordon" run --env FOO --env BAR=b=c --env GITHUB_TOKEN --env ANTHROPIC_API_KEY=x \
 		--strip-env LANG -- env)
 	grep -q '^FOO=foo$' <<<"$got"
 	grep -q '^BAR=b=c$' <<<"$got"
-	! grep -Eq 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got"
+	[ "$(grep -Ec 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got")" -eq 0 ]
 	# Nor through the caller's own entry in /proc.
 	run "$cordon" run -- sh -c 'cat /proc/*/environ'
-	! grep -q ANTHROPIC <<<"$output"
+	[ "$(grep -c ANTHROPIC <<<"$output")" -eq 0 ]
 }
 
 @test "signals go to the command" {
@@ -472,7 +474,8 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	"$cordon" run -- sh -c "sleep $m & setsid sh -c 'trap \"\" TERM HUP INT; sleep $m' & touch ready; sleep $m" &
 	pid=$!
 	soon test -e ready
-	! gone "$m"
+	run gone "$m"
+	[ "$status" -ne 0 ]
 	kill -KILL $pid
 	wait $pid || true
 	soon gone "$m"

@@ -141,9 +141,15 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 }
 
 int native_clone(const struct plan *plan, const struct native_stdio *io,
-		 const struct native_groups *groups, struct native_child *ret, struct cordon_err *err)
+		 const struct native_groups *groups, struct native_child *ret,
+		 struct cordon_err *err)
 {
-	struct init in = { .plan = plan, .io = io, .groups = groups, .root = -1, .masks = -1, .fds = NATIVE_NO_FDS };
+	struct init in = { .plan = plan,
+			   .io = io,
+			   .groups = groups,
+			   .root = -1,
+			   .masks = -1,
+			   .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
