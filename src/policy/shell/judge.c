@@ -17,9 +17,9 @@
 #include "policy/command.h"
 
 #include "base/buf.h"
-#include "policy/command_priv.h"
-#include "policy/judge_priv.h"
-#include "policy/wrapper.h"
+#include "policy/shell/command_priv.h"
+#include "policy/shell/judge_priv.h"
+#include "policy/shell/wrapper.h"
 
 #define MAX_ROUNDS	6	/* over the text, each with what the last one learned */
 #define JOINED_WORDS	16u	/* that a pattern may span over several lines */

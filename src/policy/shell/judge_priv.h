@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "policy/command.h"
-#include "policy/expand.h"
+#include "policy/shell/expand.h"
 
 struct judge {
 	const struct command_rule *rules;

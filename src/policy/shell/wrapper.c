@@ -1,8 +1,8 @@
 /* Programs that run programs; see wrapper.h. */
-#include "policy/wrapper.h"
+#include "policy/shell/wrapper.h"
 
 #include "base/macros.h"
-#include "policy/expand.h"
+#include "policy/shell/expand.h"
 
 static const struct wrapper wrappers[] = {
 	/* name, short options with a value, long ones, words skipped, NAME=value */

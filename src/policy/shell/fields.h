@@ -2,7 +2,7 @@
 #ifndef POLICY_FIELDS_H
 #define POLICY_FIELDS_H
 
-#include "policy/expand.h"
+#include "policy/shell/expand.h"
 
 #define FIELD_COST	48	/* of one field, in bytes of work */
 

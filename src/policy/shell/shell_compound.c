@@ -1,5 +1,5 @@
 /* Compound commands of the shell; see shell_priv.h. */
-#include "policy/shell_priv.h"
+#include "policy/shell/shell_priv.h"
 
 bool shell_at_compound(const struct shell_parser *p)
 {

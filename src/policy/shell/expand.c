@@ -1,10 +1,10 @@
 /* What words may become; see expand.h. */
-#include "policy/expand.h"
+#include "policy/shell/expand.h"
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "policy/fields.h"
-#include "policy/output.h"
+#include "policy/shell/fields.h"
+#include "policy/shell/output.h"
 
 #define MAX_EXPAND_DEPTH	24	/* variables that refer to variables */
 #define MAX_CALLS		(4 * MAX_WAYS)

@@ -1,6 +1,6 @@
 /* Simple commands of the shell: assignments, redirections, here-documents;
  * see shell_priv.h. */
-#include "policy/shell_priv.h"
+#include "policy/shell/shell_priv.h"
 
 #include <ctype.h>
 

@@ -4,7 +4,7 @@
 #ifndef POLICY_SHELL_PRIV_H
 #define POLICY_SHELL_PRIV_H
 
-#include "policy/shell.h"
+#include "policy/shell/shell.h"
 
 /* A here-document whose body starts after the next line end. */
 struct shell_pending {

@@ -1,5 +1,5 @@
 /* From one word to its fields; see fields.h. */
-#include "policy/fields.h"
+#include "policy/shell/fields.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

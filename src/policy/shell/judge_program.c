@@ -1,12 +1,12 @@
 /* Programs whose arguments or input are commands: shells, eval, xargs, find…;
  * see judge_priv.h. */
-#include "policy/judge_priv.h"
+#include "policy/shell/judge_priv.h"
 
 #include <ctype.h>
 
 #include "base/buf.h"
-#include "policy/output.h"
-#include "policy/wrapper.h"
+#include "policy/shell/output.h"
+#include "policy/shell/wrapper.h"
 
 struct line judge_shift_line(struct line line, size_t by)
 {

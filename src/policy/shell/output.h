@@ -2,7 +2,7 @@
 #ifndef POLICY_OUTPUT_H
 #define POLICY_OUTPUT_H
 
-#include "policy/expand.h"
+#include "policy/shell/expand.h"
 
 /* The output of a substitution. */
 struct ways output_of_part(struct expander *e, const struct shell_part *part);

@@ -1,5 +1,5 @@
 /* Text with holes; see hole.h. */
-#include "policy/hole.h"
+#include "policy/shell/hole.h"
 
 #include "base/limits.h"
 

@@ -4,10 +4,10 @@
  * what a judge needs of it (who feeds whom, what runs only perhaps) is written
  * on each simple command.
  */
-#include "policy/shell.h"
+#include "policy/shell/shell.h"
 
 #include "base/limits.h"
-#include "policy/shell_priv.h"
+#include "policy/shell/shell_priv.h"
 
 int shell_fail(struct shell_parser *p, const char *what)
 {

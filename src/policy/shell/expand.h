@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "policy/hole.h"
-#include "policy/shell.h"
+#include "policy/shell/hole.h"
+#include "policy/shell/shell.h"
 
 /* Several things that one word may become; more than this and it is any. */
 #define MAX_WAYS	64

@@ -3,7 +3,7 @@
  * A word becomes a row of parts that point into the text; only what had to be
  * decoded ($'…', backticks) is copied.
  */
-#include "policy/shell_priv.h"
+#include "policy/shell/shell_priv.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
  * Only what is certain: a command that is not in the table, or is one of
  * several, prints anything.
  */
-#include "policy/output.h"
+#include "policy/shell/output.h"
 
 #include "base/buf.h"
 #include "base/limits.h"
