@@ -56,9 +56,18 @@ static int fill_streams(void)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* Options that stand for a command. */
+static char *long_form(char *word)
 {
 	static char help[] = "help", version[] = "version";
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help;
+	return strcmp(word, "--version") == 0 ? version : word;
+}
+
+int main(int argc, char **argv)
+{
 	static struct args args;
 	int skip;
 
@@ -68,10 +77,7 @@ int main(int argc, char **argv)
 		help_print(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		argv[1] = help;
-	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = version;
+	argv[1] = long_form(argv[1]);
 	if (strcmp(argv[1], "prove-act") == 0)
 		return prove_act_main(argc - 2, argv + 2);
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);
