@@ -57,15 +57,14 @@ static int fill_streams(void)
 	return 0;
 }
 
-/* The usual options that are commands here. */
-static void settle_name(char **name)
+/* Options that stand for a command. */
+static char *long_form(char *word)
 {
 	static char help[] = "help", version[] = "version";
 
-	if (strcmp(*name, "--help") == 0 || strcmp(*name, "-h") == 0)
-		*name = help;
-	if (strcmp(*name, "--version") == 0)
-		*name = version;
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help;
+	return strcmp(word, "--version") == 0 ? version : word;
 }
 
 int main(int argc, char **argv)
@@ -79,7 +78,7 @@ int main(int argc, char **argv)
 		help_print(stderr);
 		return EXIT_USAGE;
 	}
-	settle_name(&argv[1]);
+	argv[1] = long_form(argv[1]);
 	if (strcmp(argv[1], "prove-act") == 0)
 		return prove_act_main(argc - 2, argv + 2);
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);
