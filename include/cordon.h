@@ -73,8 +73,8 @@ struct cordon_request {
 	size_t n_command;
 	bool json;				/* answer in JSON */
 };
-#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, NULL, 0, \
-			  NULL, 0, false }
+#define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
+			  NULL, 0, NULL, 0, false }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */
@@ -146,8 +146,13 @@ struct cordon_run_options {
 	bool capture;			/* keep stdout and stderr for the result */
 	bool json;			/* answer with the result in JSON */
 	bool dry_run;			/* answer with the plan and stop */
+	/* Called before the command starts, with a line about what the run does
+	 * without; or NULL. */
+	void (*warn)(void *arg, const char *line);
+	void *warn_arg;
 };
-#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false }
+#define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false, \
+				  NULL, NULL }
 
 /* Run the request's command inside a cordon, to its end.  Uses the process's
  * standard streams and signals: for a program that does nothing else.  -1: the
@@ -168,13 +173,23 @@ struct cordon_doctor_options {
 	bool json;			/* answer in JSON */
 	bool capabilities;		/* only what a backend can do for a task's network */
 	const char *backend;		/* whose capabilities; NULL: "process" */
+	bool prove;			/* instead: try what must fail, inside and outside */
+	const char *program;		/* to prove with: the cordon program; NULL: this one */
 };
-#define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL }
+#define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL, \
+				  false, NULL }
 
 /* What can be enforced here, and what to do about the rest: each feature is
- * tried in a child that is gone afterwards.  yes: the default policy holds. */
+ * tried in a child that is gone afterwards.  yes: the default policy holds.  To
+ * prove it takes some seconds, starts the program many times over a private
+ * place in /tmp and sends nothing off the machine; yes: nothing was breached. */
 int cordon_doctor(const struct cordon_doctor_options *options, struct cordon_answer *ret,
 		  struct cordon_err *err);
+
+/* One act of those that are proved, in this process: for the program that is
+ * started to try it.  0: it was done; -1: it was refused, or (CORDON_E_USAGE)
+ * there is no such act. */
+int cordon_prove_act(const char *const *words, size_t n, struct cordon_err *err);
 
 /* The names of the dialects, and of the fields with what they take, for help,
  * completion and manual pages.  NULL past the last one. */

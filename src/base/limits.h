@@ -17,7 +17,7 @@
 #define MAX_SHORT_LIST		4096		/* entries of a list that is not of hosts */
 #define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
 #define MAX_PHASES		256
-#define MAX_PHASE_HOSTS		(4u << 20)	/* hosts of all phases, taken over ones too */
+#define MAX_PHASE_HOSTS		(4u << 20)	/* hosts of all phases that change them */
 #define MAX_TASK_STEPS		64		/* of one task; each makes three phases */
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
@@ -33,7 +33,7 @@
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
-#define MAX_GUARD_NAME		2048		/* bytes of one; a path over PATH_MAX is below none */
+#define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */

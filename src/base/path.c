@@ -54,45 +54,79 @@ char *path_normal(struct arena *a, struct str path, const char *base)
 	return finish(a, &out);
 }
 
-/* Follow the links of `path`, which starts at what `out` holds. */
-static int follow(struct buf *out, struct str path, unsigned *links, struct cordon_err *err)
+/* A path on its way to being resolved. */
+struct walk {
+	struct buf out;
+	unsigned links;
+	size_t missing;		/* length of the first part that is not there; 0: all is */
+};
+
+/* One more part; what lies below something missing is not asked for. */
+static void step(struct walk *w, struct str part)
+{
+	push(&w->out, part);
+	if (w->out.n < w->missing)
+		w->missing = 0;		/* `..` went above it */
+}
+
+/* What the last part links to; 0 when it is no link, or not there. */
+static size_t read_link(struct walk *w, char target[PATH_MAX])
+{
+	ssize_t n;
+
+	if (w->missing && w->out.n > w->missing)
+		return 0;
+	n = readlink(w->out.data, target, PATH_MAX);
+	if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
+		w->missing = w->out.n;
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Follow the links of `path`, which starts at what the walk has so far. */
+static int follow(struct walk *w, struct str path, struct cordon_err *err)
 {
 	while (path.n) {
 		struct str part = next_part(&path);
 		char target[PATH_MAX];
-		ssize_t n;
+		size_t n;
 
-		push(out, part);
-		if (!buf_ok(out))
+		step(w, part);
+		if (!buf_ok(&w->out))
 			return err_set(err, CORDON_E_POLICY, "the path is too long");
 		if (!part.n || str_is(part, ".") || str_is(part, ".."))
 			continue;
-		n = readlink(out->data, target, sizeof(target));
-		if (n < 0)
-			continue;	/* no link, or nothing there */
-		if ((size_t)n == sizeof(target) || ++*links > MAX_LINKS)
+		n = read_link(w, target);
+		if (!n)
+			continue;
+		if (n == sizeof(target) || ++w->links > MAX_LINKS)
 			return err_set(err, CORDON_E_POLICY, "too many symbolic links in '%s'",
-				       out->data);
-		push(out, STR(".."));
-		if (target[0] == '/')
-			buf_clear(out);
-		if (follow(out, (struct str){ target, (size_t)n }, links, err) < 0)
+				       w->out.data);
+		step(w, STR(".."));
+		if (target[0] == '/') {
+			buf_clear(&w->out);
+			w->missing = 0;
+		}
+		if (follow(w, (struct str){ target, n }, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+static void walk_release(struct walk *w)
+{
+	buf_release(&w->out);
+}
+
 int path_resolve(struct arena *a, struct str path, const char *base, const char **ret,
 		 struct cordon_err *err)
 {
-	cleanup_buf struct buf out = BUF(4 * PATH_MAX);
-	unsigned links = 0;
+	__attribute__((cleanup(walk_release))) struct walk w = { .out = BUF(4 * PATH_MAX) };
 
-	if (!str_starts(path, "/") && follow(&out, str_from(base), &links, err) < 0)
+	if (!str_starts(path, "/") && follow(&w, str_from(base), err) < 0)
 		return -1;
-	if (follow(&out, path, &links, err) < 0)
+	if (follow(&w, path, err) < 0)
 		return -1;
-	*ret = finish(a, &out);
+	*ret = finish(a, &w.out);
 	return *ret ? 0 : err_nomem(err);
 }
 

@@ -86,12 +86,12 @@ unsigned str_distance(struct str a, struct str b, unsigned give_up)
 {
 	unsigned row[65];
 
-	if (a.n > 64 || b.n > 64)
+	if (a.n > 64 || b.n > 64 || (a.n > b.n ? a.n - b.n : b.n - a.n) >= give_up)
 		return give_up;
 	for (size_t j = 0; j <= b.n; j++)
 		row[j] = (unsigned)j;
 	for (size_t i = 1; i <= a.n; i++) {
-		unsigned diagonal = row[0];
+		unsigned diagonal = row[0], least = (unsigned)i;
 
 		row[0] = (unsigned)i;
 		for (size_t j = 1; j <= b.n; j++) {
@@ -100,7 +100,11 @@ unsigned str_distance(struct str a, struct str b, unsigned give_up)
 
 			row[j] = MIN(best, diagonal + (a.s[i - 1] != b.s[j - 1]));
 			diagonal = above;
+			least = MIN(least, row[j]);
 		}
+		/* No row is less than the one before it. */
+		if (least >= give_up)
+			return give_up;
 	}
 	return MIN(row[b.n], give_up);
 }

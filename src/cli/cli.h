@@ -50,6 +50,7 @@ enum option_id {
 	OPT_SHELL,
 	OPT_RESULT,
 	OPT_DRY_RUN,
+	OPT_PROVE,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -111,6 +112,8 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
+/* Before anything is printed on stdout. */
+void say_start(void);
 /* The last word: `code`, unless what was printed did not get out. */
 int say_done(int code);
 /* One line on stderr; returns EXIT_USAGE. */
@@ -131,6 +134,8 @@ int cmd_diff(const struct args *args);
 int cmd_match(const struct args *args);
 int cmd_trial(const struct args *args);
 int cmd_doctor(const struct args *args);
+/* One act of doctor --prove; no command of the table. */
+int prove_act_main(int argc, char *const *argv);
 int cmd_ps(const struct args *args);
 int cmd_kill(const struct args *args);
 int cmd_completion(const struct args *args);

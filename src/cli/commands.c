@@ -4,13 +4,20 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A reader that went away is an error like a full disk.  Not for commands that
+ * start others, which would inherit it. */
+void say_start(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}
 
 #include "cli/result_file.h"
 
 int say_done(int code)
 {
-	/* A reader that went away is an error like a full disk. */
-	signal(SIGPIPE, SIG_IGN);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return say_usage("cannot write the answer");
 	return code;
@@ -20,7 +27,7 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 {
 	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
 
-	signal(SIGPIPE, SIG_IGN);
+	say_start();
 	if (answer->text)
 		fputs(answer->text, stdout);
 	if (answer->problems)
@@ -59,6 +66,12 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
+static void warn(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "cordon: %s\n", line);
+}
+
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
@@ -80,6 +93,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
+	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
 		say_usage("--result: cannot write '%s'", file);
@@ -241,9 +255,24 @@ int cmd_doctor(const struct args *args)
 	o.json = args_has(args, OPT_JSON);
 	o.capabilities = args_has(args, OPT_CAPABILITIES);
 	o.backend = args_value(args, OPT_BACKEND);
+	o.prove = args_has(args, OPT_PROVE);
+	if (o.prove && o.capabilities)
+		return say_usage("doctor takes --prove or --capabilities");
 	if (o.backend && !o.capabilities)
 		return say_usage("doctor takes --sandbox together with --capabilities");
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
+int prove_act_main(int argc, char *const *argv)
+{
+	struct cordon_err err = { 0 };
+
+	if (cordon_prove_act((const char *const *)argv, (size_t)argc, &err) == 0)
+		return EXIT_GOOD;
+	if (err.code == CORDON_E_USAGE)
+		return say_usage("%s", err.msg);
+	puts(err.msg);
+	return say_done(10);	/* no exit code of a run that failed by itself */
 }
 
 int cmd_ps(const struct args *args)
@@ -272,6 +301,7 @@ int cmd_completion(const struct args *args)
 
 	if (bad)
 		return bad;
+	say_start();
 	if (completion_print(args->words[0], stdout) < 0)
 		return say_usage("'%s' is not a shell; write bash, zsh or fish", args->words[0]);
 	return say_done(EXIT_GOOD);
@@ -283,6 +313,7 @@ int cmd_version(const struct args *args)
 
 	if (bad)
 		return bad;
+	say_start();
 	printf("cordon %s\n", cordon_version());
 	return say_done(EXIT_GOOD);
 }
@@ -293,6 +324,7 @@ int cmd_help(const struct args *args)
 
 	if (args->n_words > 2)
 		return say_usage("help takes [COMMAND]");
+	say_start();
 	if (!args->n_words)
 		help_print(stdout);
 	for (const struct command *c = commands; c->name && args->n_words; c++) {

@@ -77,6 +77,8 @@ int main(int argc, char **argv)
 		argv[1] = help;
 	if (strcmp(argv[1], "--version") == 0)
 		argv[1] = version;
+	if (strcmp(argv[1], "prove-act") == 0)
+		return prove_act_main(argc - 2, argv + 2);
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);
 	if (!args.command) {
 		if (has_words(argv[1]) && argc > 2 &&
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
 	if (args_parse(&args, argc - skip, argv + skip) < 0)
 		return EXIT_USAGE;
 	if (args_has(&args, OPT_HELP)) {
+		say_start();
 		help_print_command(args.command, stdout);
 		return say_done(EXIT_GOOD);
 	}

@@ -109,18 +109,49 @@ static const char *unified_base(void)
 	return NULL;
 }
 
-static int check_controllers(const char *dir, struct cordon_err *say)
+/* Does this file of the group name both controllers? */
+static bool names_controllers(const char *dir, const char *file)
 {
-	static const char *const delegated[] = { "cgroup.procs", "cgroup.subtree_control" };
 	cleanup_lines struct lines l;
 	struct str line = STR("");
 	char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	lines_open(&l, path);
 	if (!lines_next(&l, &line))
 		line = STR("");
-	if (!has_word(line, ' ', "memory") || !has_word(line, ' ', "pids"))
+	return has_word(line, ' ', "memory") && has_word(line, ' ', "pids");
+}
+
+/* A group whose children have controllers may hold no process, but for the
+ * root of the machine, which has no type: we can go into a child, others would
+ * have to be moved. */
+static int check_alone(const char *dir, pid_t other, struct cordon_err *say)
+{
+	cleanup_lines struct lines l;
+	struct str line;
+	char path[PATH_MAX + 64];
+	uint64_t pid;
+
+	snprintf(path, sizeof(path), "%s/cgroup.type", dir);
+	if (names_controllers(dir, "cgroup.subtree_control") || !exists(path))
+		return 0;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	lines_open(&l, path);
+	while (lines_next(&l, &line))
+		if (!str_parse_u64(line, &pid) ||
+		    (pid != (uint64_t)getpid() && pid != (uint64_t)other))
+			return err_set(say, CORDON_E_HOST, "%.100s holds other processes", dir);
+	return 0;
+}
+
+/* `other` may be in our group as well: the process for which we try. */
+static int check_controllers(const char *dir, pid_t other, struct cordon_err *say)
+{
+	static const char *const delegated[] = { "cgroup.procs", "cgroup.subtree_control" };
+	char path[PATH_MAX + 64];
+
+	if (!names_controllers(dir, "cgroup.controllers"))
 		return err_set(say, CORDON_E_HOST, "%.100s has no memory and pids controllers",
 			       dir);
 	for (size_t i = 0; i < ARRAY_SIZE(delegated); i++) {
@@ -128,7 +159,7 @@ static int check_controllers(const char *dir, struct cordon_err *say)
 		if (access(path, W_OK) < 0)
 			return err_sys(say, CORDON_E_HOST, "writing to %.120s", path);
 	}
-	return 0;
+	return check_alone(dir, other, say);
 }
 
 int try_cgroup_v2(struct cordon_err *say)
@@ -138,8 +169,8 @@ int try_cgroup_v2(struct cordon_err *say)
 
 	if (!base)
 		return err_set(say, CORDON_E_HOST, "no cgroup v2 is mounted");
-	if (find_group(base, NULL, dir, sizeof(dir), say) < 0 || check_controllers(dir, say) < 0 ||
-	    prove_group(dir, say) < 0)
+	if (find_group(base, NULL, dir, sizeof(dir), say) < 0 ||
+	    check_controllers(dir, getppid(), say) < 0 || prove_group(dir, say) < 0)
 		return -1;
 	say_found(say, "v2, below %.100s", dir);
 	return 0;
@@ -176,7 +207,7 @@ enum host_cgroup host_probe_cgroup(void)
 	char dir[PATH_MAX];
 
 	if (base && find_group(base, NULL, dir, sizeof(dir), &ignored) == 0 &&
-	    check_controllers(dir, &ignored) == 0 && access(dir, W_OK) == 0)
+	    check_controllers(dir, getpid(), &ignored) == 0 && access(dir, W_OK) == 0)
 		return HOST_CGROUP_V2;
 	for (size_t i = 0; i < ARRAY_SIZE(v1_controllers); i++)
 		if (find_v1_group(v1_controllers[i], dir, sizeof(dir), &ignored) < 0 ||

@@ -1,12 +1,15 @@
 /* The spine of a run: compose, judge, compile, start, tell. */
+#include "lib/run.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
-#include "plan/compile.h"
 #include "super/live.h"
 #include "super/run.h"
 
@@ -25,6 +28,55 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 	return 0;
 }
 
+/* The caller's home as the machine knows it: HOME may be unset, or another's. */
+static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
+{
+	struct cordon_err ignored;
+	struct str rest;
+
+	if (fd_read_file("/etc/passwd", MAX_SOURCE_BYTES, &c->arena, &rest, &ignored) < 0)
+		return 0;
+	while (rest.n) {
+		size_t n = str_find(rest, '\n');
+		struct str line = str_first(rest, n), parts[6] = { 0 };
+		uint64_t uid;
+
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			size_t end = str_find(line, ':');
+
+			parts[i] = str_first(line, end);
+			line = str_from_pos(line, end < line.n ? end + 1 : end);
+		}
+		if (str_parse_u64(parts[2], &uid) && uid == geteuid() && str_starts(parts[5], "/"))
+			return path_resolve(&c->arena, parts[5], "/", ret, err);
+	}
+	return 0;
+}
+
+/* CORDON_SANDBOX: what happens where the machine cannot do what is asked. */
+static int read_consent(enum plan_consent *ret, struct cordon_err *err)
+{
+	static const struct {
+		const char *word;
+		enum plan_consent consent;
+	} words[] = {
+		{ "", CONSENT_POLICY },
+		{ "off", CONSENT_BARE },
+		{ "warn", CONSENT_ANY },
+		{ "enforce", CONSENT_NONE },
+	};
+	const char *word = getenv("CORDON_SANDBOX");
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(word ? word : "", words[i].word) == 0) {
+			*ret = words[i].consent;
+			return 0;
+		}
+	return err_set(err, CORDON_E_USAGE,
+		       "CORDON_SANDBOX is '%s'; write off, warn or enforce, or unset it", word);
+}
+
 /* Copies: the words of the command line are wiped inside. */
 static const char *const *copy_argv(struct composition *c, const struct cordon_request *req)
 {
@@ -38,8 +90,8 @@ static const char *const *copy_argv(struct composition *c, const struct cordon_r
 	return (const char *const *)argv;
 }
 
-static int compile(struct composition *c, const struct cordon_request *req,
-		   const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
+		struct cordon_err *err)
 {
 	struct plan_request r = {
 		.argv = copy_argv(c, req),
@@ -57,16 +109,19 @@ static int compile(struct composition *c, const struct cordon_request *req,
 		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
-	if (list_policy_files(c, &r, err) < 0)
+	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
+	    read_consent(&r.consent, err) < 0)
 		return -1;
-	return plan_compile(&c->policy, caps, &r, &c->arena, plan, err);
+	*ret = r;
+	return 0;
 }
 
 /* The command itself against the blocked ones: its text where there is one, its
  * words otherwise.  What it starts in turn meets the kernel.  Sets *ret to the
  * message, or NULL. */
 static int judge_command(struct composition *c, const struct cordon_request *req,
-			 const struct cordon_run_options *o, const char **ret, struct cordon_err *err)
+			 const struct cordon_run_options *o, const char **ret,
+			 struct cordon_err *err)
 {
 	const struct field_value *v = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct command_rule *rules = arena_new(&c->arena, v->n + 1, sizeof(*rules));
@@ -95,6 +150,20 @@ static int judge_command(struct composition *c, const struct cordon_request *req
 	return verdict.blocked && !*ret ? err_nomem(err) : 0;
 }
 
+/* Why nothing was run, and what to do: one line of the hint a line. */
+static void say_refusal(struct composition *c, const struct run_result *res)
+{
+	struct str hint = str_from(res->hint ? res->hint : "");
+
+	diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
+	while (hint.n) {
+		size_t end = str_find(hint, '\n');
+
+		diag_error(&c->diags, (struct place){ 0 }, "cordon: %.*s", (int)end, hint.s);
+		hint = str_from_pos(hint, end < hint.n ? end + 1 : end);
+	}
+}
+
 /* Tell how it went, as JSON where that is asked for. */
 static int tell(struct composition *c, const struct cordon_run_options *o,
 		const struct run_result *res, const struct plan *plan, struct cordon_answer *ret,
@@ -110,13 +179,152 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 			return err_nomem(err);
 	}
 	if (!res->started && !res->exec_errno && !res->blocked)
-		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
+		say_refusal(c, res);
 	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
 			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	return answer_fill(ret, true, &out, c, 0, err);
+}
+
+/* ---- with what this machine has ------------------------------------------ */
+
+/* One line about what the run does without. */
+static void warn_waived(const struct plan *plan, const struct cordon_run_options *o)
+{
+	cleanup_buf struct buf line = BUF(1024);
+
+	if (!plan->waived || !o->warn)
+		return;
+	buf_puts(&line, "warning: this machine does not offer");
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (plan->waived & 1u << i)
+			buf_printf(&line, " %s", protection_name((enum protection)i));
+	buf_puts(&line, plan->bare ? "; CORDON_SANDBOX=off runs the command without any protection"
+				   : "; the command runs without");
+	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
+		buf_puts(&line, ", and protected names inside writable roots are not held");
+	o->warn(o->warn_arg, buf_text(&line));
+}
+
+struct attempt {
+	struct composition *c;
+	const struct cordon_run_options *o;
+	struct run_options ro;
+	struct plan_request request;
+	struct host_report report;	/* of this machine, once it was asked */
+	struct plan plan;
+	struct run_result res;
+};
+
+/* What stands in the way, and what the doctor says about it. */
+static void add_hint(struct attempt *a, enum host_feature missing)
+{
+	const struct host_finding *f = &a->report.findings[missing];
+
+	err_set(&a->res.err, CORDON_E_HOST,
+		"the policy needs %s (%s), which this machine does not offer: %s",
+		host_feature_name(missing), host_feature_about(missing), f->detail);
+	if (f->hint[0])
+		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
+}
+
+/* The machine is asked feature by feature: a run that assumed too much failed,
+ * or a plan is to be shown.  True when the plan is now one for this machine;
+ * false: res.err says why there is none. */
+static bool plan_with_probe(struct attempt *a)
+{
+	enum host_cgroup cgroup = a->report.caps.cgroup;
+	enum host_feature missing;
+
+	/* The supervisor hid itself before it failed. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (host_probe_report(&a->report, &a->res.err) < 0)
+		return false;
+	a->report.caps.cgroup = cgroup;
+	missing = plan_find_missing(&a->c->policy, &a->report.caps, &a->request);
+	if (plan_compile(&a->c->policy, &a->report.caps, &a->request, &a->c->arena, &a->plan,
+			 &a->res.err) == 0)
+		return true;
+	if (missing != N_HOST_FEATURES && a->res.err.code == CORDON_E_HOST)
+		add_hint(a, missing);
+	return false;
+}
+
+static bool nothing_ran(const struct run_result *res)
+{
+	return !res->started && !res->exec_errno;
+}
+
+static void run_once(struct attempt *a)
+{
+	int rc;
+
+	run_result_release(&a->res);
+	run_result_init(&a->res);
+	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
+			  : run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
+	if (rc < 0)
+		a->res.started = false;
+}
+
+/* First as if everything were there, which a run finds out by itself; then with
+ * what is there, if that is less. */
+static void run_as_planned(struct attempt *a)
+{
+	struct cordon_err first;
+
+	if (!a->plan.bare) {
+		warn_waived(&a->plan, a->o);
+		run_once(a);
+		if (!nothing_ran(&a->res))
+			return;
+		first = a->res.err;
+		if (!plan_with_probe(a))
+			return;
+		if (!a->plan.waived) {
+			a->res.err = first;
+			return;
+		}
+	}
+	warn_waived(&a->plan, a->o);
+	run_once(a);
+}
+
+static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+
+	plan_print(&a->plan, &out);
+	return answer_fill(ret, true, &out, a->c, 0, err);
+}
+
+static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *ret,
+		      struct cordon_err *err)
+{
+	bool planned;
+	int rc;
+
+	host_probe_quick(&a->report.caps);
+	a->report.caps.cgroup = limiter_detect();
+	planned = a->o->dry_run ? plan_with_probe(a)
+				: plan_compile(&a->c->policy, &a->report.caps, &a->request,
+					       &a->c->arena, &a->plan, &a->res.err) == 0;
+	/* What the doctor would say. */
+	if (!planned && !a->o->dry_run &&
+	    plan_find_missing(&a->c->policy, &a->report.caps, &a->request) != N_HOST_FEATURES)
+		planned = plan_with_probe(a);
+	if (planned && a->o->dry_run) {
+		*ret_code = 0;
+		return show_plan(a, ret, err);
+	}
+	if (planned)
+		run_as_planned(a);
+	*ret_code = run_result_code(&a->res);
+	rc = tell(a->c, a->o, &a->res, &a->plan, ret, err);
+	run_result_release(&a->res);
+	return rc;
 }
 
 /* By somebody, and not just the default. */
@@ -129,47 +337,34 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	       struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
-	struct host_caps caps;
-	struct run_result res __attribute__((cleanup(run_result_release)));
-	struct run_options ro = { .capture = o->capture };
-	struct plan plan = { .argv = req->command, .backend = "process", .profile = "worktree" };
-	int rc;
+	struct attempt a = {
+		.c = &c,
+		.o = o,
+		.ro = { .capture = o->capture },
+		.plan = { .argv = req->command, .backend = "process", .profile = "worktree" },
+	};
 
 	*ret_code = 125;
-	run_result_init(&res);
+	run_result_init(&a.res);
 	if (composition_init(&c, req, err) < 0)
 		return -1;
 	if (o->size != sizeof(*o) || !req->n_command)
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
+	a.ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	if (judge_command(&c, req, o, &res.blocked, err) < 0)
+	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||
+	    run_request(&c, req, &a.request, err) < 0)
 		return -1;
-	if (res.blocked) {
-		res.exec_errno = EPERM;
-		run_result_add_denial(&res, "command", o->shell_text ? o->shell_text : req->command[0],
+	if (a.res.blocked) {
+		a.res.exec_errno = EPERM;
+		run_result_add_denial(&a.res, "command",
+				      o->shell_text ? o->shell_text : req->command[0],
 				      "blocked by policy", "commands.block without the pattern");
 		*ret_code = 126;
-		return tell(&c, o, &res, &plan, ret, err);
+		return tell(&c, o, &a.res, &a.plan, ret, err);
 	}
-	host_probe_quick(&caps);
-	caps.cgroup = limiter_detect();
-	if (compile(&c, req, &caps, &plan, &res.err) < 0)
-		return tell(&c, o, &res, &plan, ret, err);
-	if (o->dry_run) {
-		cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
-
-		plan_print(&plan, &out);
-		*ret_code = 0;
-		return answer_fill(ret, true, &out, &c, 0, err);
-	}
-	rc = plan.clone_flags ? run_plan(&plan, &caps, &ro, &res, &res.err)
-			      : run_plan_bare(&plan, &ro, &res, &res.err);
-	if (rc < 0)
-		res.started = false;
-	*ret_code = run_result_code(&res);
-	return tell(&c, o, &res, &plan, ret, err);
+	return run_judged(&a, ret_code, ret, err);
 }

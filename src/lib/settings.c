@@ -154,8 +154,11 @@ static int add_write(struct composition *c, const struct field_value *more)
 {
 	struct section *base = &c->policy.base;
 	const struct item *root = &more->items[0];
-	const struct field_value read = base->f[F_FILES_READ];
+	struct field_value read;
 
+	if (write_out_default(c, F_FILES_WRITE) < 0)
+		return -1;
+	read = base->f[F_FILES_READ];
 	for (size_t i = 0; i < read.n; i++) {
 		const struct field_value one = { .set = true, .at = read.items[i].at,
 						 .items = &read.items[i], .n = 1 };

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "base/path.h"
+#include "plan/enforce.h"
 #include "plan/environment.h"
 #include "plan/files.h"
 #include "plan/seccomp.h"
@@ -26,21 +27,25 @@ static int check_built(const struct policy *p, struct cordon_err *err)
 	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
 
 	if (number(p, F_PROFILE) == PROFILE_WASI)
-		return err_set(err, CORDON_E_HOST, "profile wasi is not built; use worktree or os_hardened");
+		return err_set(err, CORDON_E_HOST,
+			       "profile wasi is not built; use worktree or os_hardened");
 	if (number(p, F_BACKEND) == BACKEND_DOCKER)
 		return err_set(err, CORDON_E_HOST,
 			       "backend docker is not built; use --sandbox process");
 	if (mode->number == NETWORK_ALLOWLIST)
-		return err_set(err, CORDON_E_HOST,
-			       "network.mode allowlist is not supported by the process backend yet; "
-			       "use --network no-network");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.mode allowlist is not supported by the process backend yet; "
+			"use --network no-network");
 	if (mode->number == NETWORK_PUBLIC && p->base.f[F_NETWORK_DENY].n)
-		return err_set(err, CORDON_E_HOST,
-			       "network.deny under network.mode public is not supported by the process "
-			       "backend yet; use --network no-network");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.deny under network.mode public is not supported by the process "
+			"backend yet; use --network no-network");
 	if (p->base.f[F_NETWORK_EXPOSE].n)
-		return err_set(err, CORDON_E_HOST,
-			       "network.expose is not supported by the process backend yet; remove it");
+		return err_set(
+			err, CORDON_E_HOST,
+			"network.expose is not supported by the process backend yet; remove it");
 	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
 		return err_set(err, CORDON_E_HOST,
 			       "backend none enforces nothing, but the profile is %s; "
@@ -49,14 +54,49 @@ static int check_built(const struct policy *p, struct cordon_err *err)
 	return 0;
 }
 
-static unsigned available(const struct host_caps *caps)
+#define BIT(name)	(1u << PROTECTION_##name)
+#define NAMESPACES	(BIT(USERNS) | BIT(MOUNT) | BIT(PID) | BIT(IPC) | BIT(UTS) | BIT(NET))
+
+static const struct {
+	enum host_feature feature;
+	unsigned long flag;		/* of clone, or 0 */
+	/* What must be there where this one is not: the next rung of the ladder. */
+	unsigned instead;
+} protections[] = {
+	[PROTECTION_USERNS] = { FEATURE_USERNS, CLONE_NEWUSER, 0 },
+	/* Rights hold the files, and no socket of the host can be connected to. */
+	[PROTECTION_MOUNT] = { FEATURE_MOUNT, CLONE_NEWNS, BIT(LANDLOCK) | BIT(SECCOMP) },
+	/* Nothing looks into processes outside; a tree without a /proc of its
+	 * own can only be counted by the kernel. */
+	[PROTECTION_PID] = { FEATURE_PID, CLONE_NEWPID, BIT(LANDLOCK) | BIT(CGROUP) },
+	[PROTECTION_IPC] = { FEATURE_IPC, CLONE_NEWIPC, 0 },
+	[PROTECTION_UTS] = { FEATURE_UTS, CLONE_NEWUTS, 0 },
+	/* No socket can be made. */
+	[PROTECTION_NET] = { FEATURE_NET, CLONE_NEWNET, BIT(SECCOMP) },
+	[PROTECTION_LANDLOCK] = { FEATURE_LANDLOCK, 0, 0 },
+	[PROTECTION_SECCOMP] = { FEATURE_SECCOMP, 0, 0 },
+	[PROTECTION_CGROUP] = { FEATURE_CGROUP, 0, 0 },
+};
+static_assert(ARRAY_SIZE(protections) == N_PROTECTIONS, "a protection without a feature");
+
+static bool is_public(const struct policy *p)
 {
-	return (unsigned)caps->userns << PROTECTION_USERNS | (unsigned)caps->mount << PROTECTION_MOUNT |
-	       (unsigned)caps->pid << PROTECTION_PID | (unsigned)caps->ipc << PROTECTION_IPC |
-	       (unsigned)caps->uts << PROTECTION_UTS | (unsigned)caps->net << PROTECTION_NET |
-	       (unsigned)(caps->landlock > 0) << PROTECTION_LANDLOCK |
-	       (unsigned)caps->seccomp << PROTECTION_SECCOMP |
-	       (unsigned)(caps->cgroup != HOST_CGROUP_NONE) << PROTECTION_CGROUP;
+	return number(p, F_NETWORK_MODE) == NETWORK_PUBLIC;
+}
+
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
+{
+	unsigned bits = 0;
+
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (host_caps_has(caps, protections[i].feature))
+			bits |= 1u << i;
+	if (!caps->userns && !caps->is_root)
+		bits &= ~NAMESPACES;
+	/* Its processes are shown by a /proc that has to be mounted. */
+	if (!(bits & BIT(MOUNT)))
+		bits &= ~BIT(PID);
+	return is_public(p) ? bits & ~BIT(NET) : bits;
 }
 
 static unsigned named(const struct field_value *v)
@@ -72,35 +112,99 @@ static unsigned named(const struct field_value *v)
 
 /* What a run cannot do without: every namespace and the filter.  Landlock is a
  * second layer under the mounts, and limits hold without a cgroup as well;
- * os_hardened wants the second layer, too. */
-static unsigned needed(const struct policy *p)
+ * os_hardened wants the second layer, too.  For what is not offered, what
+ * stands in for it. */
+static unsigned needed(const struct policy *p, unsigned have)
 {
-	unsigned bits = 1u << PROTECTION_USERNS | 1u << PROTECTION_MOUNT | 1u << PROTECTION_PID |
-			1u << PROTECTION_IPC | 1u << PROTECTION_UTS | 1u << PROTECTION_SECCOMP;
+	unsigned bits = NAMESPACES | BIT(SECCOMP);
 
-	if (number(p, F_NETWORK_MODE) != NETWORK_PUBLIC)
-		bits |= 1u << PROTECTION_NET;
+	if (is_public(p))
+		bits &= ~BIT(NET);
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
-		bits |= 1u << PROTECTION_LANDLOCK;
+		bits |= BIT(LANDLOCK);
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (bits & ~have & 1u << i)
+			bits |= protections[i].instead;
 	return bits | named(&p->base.f[F_REQUIRE]);
 }
 
-static int check_protections(const struct policy *p, const struct host_caps *caps, struct plan *plan,
+/* What this run may do without. */
+static unsigned dispensable(const struct policy *p, const struct plan_request *r)
+{
+	unsigned required = named(&p->base.f[F_REQUIRE]);
+
+	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
+		return 0;
+	if (r->consent == CONSENT_POLICY)
+		return named(&p->base.f[F_MAY_LACK]) & ~required;
+	return ((1u << N_PROTECTIONS) - 1) & ~required;
+}
+
+/* Are there names that may not be made?  The guard hears of them from the
+ * filter. */
+static bool has_guarded(const struct policy *p, const struct plan_request *r)
+{
+	const struct field_value *write = &p->base.f[F_FILES_WRITE];
+
+	if (p->base.f[F_FILES_DENY].n || (write->n && p->base.f[F_FILES_PROTECT].n))
+		return true;
+	for (size_t i = 0; i < write->n; i++)
+		for (size_t k = 0; k < r->n_policy_files; k++)
+			if (path_within(r->policy_files[k], write->items[i].text.s))
+				return true;
+	return false;
+}
+
+static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
+			const struct plan_request *r)
+{
+	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) && has_guarded(p, r);
+}
+
+enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
+				    const struct plan_request *r)
+{
+	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, r);
+	unsigned missing = needed(p, have) & ~have & ~may_lack;
+
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (missing & 1u << i)
+			return protections[i].feature;
+	/* A filter that cannot ask is half a filter. */
+	if (lacks_guard(p, caps, r) && !(may_lack & BIT(SECCOMP)))
+		return FEATURE_NOTIFY;
+	return N_HOST_FEATURES;
+}
+
+static int refuse_for(enum host_feature missing, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_HOST,
+		       "the policy needs %s (%s), which this machine does not offer; "
+		       "cordon doctor says what to do",
+		       host_feature_name(missing), host_feature_about(missing));
+}
+
+/* Which protections the plan has, lacks, and lacks by consent. */
+static int check_protections(const struct policy *p, const struct host_caps *caps,
+			     const struct plan_request *r, struct plan *plan,
 			     struct cordon_err *err)
 {
-	unsigned have = available(caps), want = needed(p);
+	enum host_feature missing = plan_find_missing(p, caps, r);
+	unsigned have = plan_find_offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
 
-	if (number(p, F_NETWORK_MODE) == NETWORK_PUBLIC)
-		have &= ~(1u << PROTECTION_NET);
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (want & ~have & 1u << i)
-			return err_set(err, CORDON_E_HOST,
-				       "the policy needs %s, which this machine does not offer; "
-				       "cordon doctor says what to do", protection_name((enum protection)i));
+	if (missing != N_HOST_FEATURES)
+		return refuse_for(missing, err);
+	if (lacks_guard(p, caps, r))
+		have &= ~BIT(SECCOMP);
 	plan->enforced = have;
-	plan->lacking = ((1u << N_PROTECTIONS) - 1) & ~have;
-	if (number(p, F_NETWORK_MODE) == NETWORK_PUBLIC)
-		plan->lacking &= ~(1u << PROTECTION_NET);
+	plan->lacking = all & ~have & ~(is_public(p) ? BIT(NET) : 0);
+	plan->waived = needed(p, have) & plan->lacking;
+	if (plan->waived && r->consent == CONSENT_BARE) {
+		plan->bare = true;
+		plan->backend = field_words(KIND_BACKEND)[BACKEND_NONE];
+		plan->enforced = 0;
+		plan->lacking = all;
+	}
 	return 0;
 }
 
@@ -124,16 +228,26 @@ static void compile_limits(const struct policy *p, struct plan_limits *l)
 	};
 }
 
-static int compile_filter(const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+static int compile_filter(const struct policy *p, const struct host_caps *caps, struct plan *plan,
+			  struct cordon_err *err)
 {
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
+	bool mounts = plan->clone_flags & CLONE_NEWNS, net = plan->clone_flags & CLONE_NEWNET;
 	struct seccomp_options o = {
-		.inet = true,
+		.inet = net || is_public(p),
+		/* A name in the file system is reached from every network; one
+		 * without (abstract) is held by the network or by Landlock. */
+		.no_unix = !mounts || (!net && !is_public(p) && caps->landlock < 6),
+		.ptrace = number(p, F_PROCESSES_DEBUG) == SWITCH_TRUE,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
 	};
 
+	if (!caps->seccomp)
+		return 0;
+	plan->no_inet = !o.inet;
+	plan->no_unix = o.no_unix;
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);
 }
 
@@ -143,16 +257,23 @@ static int compile_blocked(const struct policy *p, struct plan *plan, struct cor
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
 
+	if (v->n && !(plan->clone_flags & CLONE_NEWNS))
+		return err_set(err, CORDON_E_HOST,
+			       "commands.block needs mount, which this machine does not offer; "
+			       "cordon doctor says what to do");
 	plan->blocked = arena_new(plan->arena, v->n + 1, sizeof(*plan->blocked));
 	if (!plan->blocked)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct command_rule *rule = v->items[i].command;
 
-		if (rule->n_words != 1 || rule->has_operators || memchr(rule->text.s, '*', rule->text.n))
+		if (rule->n_words != 1 || rule->has_operators ||
+		    memchr(rule->text.s, '*', rule->text.n))
 			return err_set(err, CORDON_E_HOST,
-				       "commands.block: '%.*s' is not supported by the process backend yet; "
-				       "write programs by their names", STR_FMT(rule->text));
+				       "commands.block: '%.*s' is not supported by the process "
+				       "backend yet; "
+				       "write programs by their names",
+				       STR_FMT(rule->text));
 		plan->blocked[plan->n_blocked] =
 			arena_strndup(plan->arena, rule->words[0].s, rule->words[0].n);
 		if (!plan->blocked[plan->n_blocked++])
@@ -161,13 +282,55 @@ static int compile_blocked(const struct policy *p, struct plan *plan, struct cor
 	return 0;
 }
 
-static void compile_namespaces(const struct policy *p, struct plan *plan)
+static void compile_namespaces(struct plan *plan)
 {
-	plan->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			    CLONE_NEWCGROUP;
-	if (number(p, F_NETWORK_MODE) != NETWORK_PUBLIC)
-		plan->clone_flags |= CLONE_NEWNET;
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (plan->enforced & 1u << i)
+			plan->clone_flags |= protections[i].flag;
+	if (plan->clone_flags & CLONE_NEWNS)
+		plan->clone_flags |= CLONE_NEWCGROUP;
 	plan->hostname = "cordon";
+}
+
+static void name_enforcers(const struct policy *p, const struct host_caps *caps, struct plan *plan)
+{
+	static const enum field_id ids[] = {
+		[PLAN_MEMORY] = F_LIMITS_MEMORY,       [PLAN_CPU] = F_LIMITS_CPU_SECONDS,
+		[PLAN_CPUS] = F_LIMITS_CPUS,	       [PLAN_PROCESSES] = F_LIMITS_PROCESSES,
+		[PLAN_FILE_SIZE] = F_LIMITS_FILE_SIZE, [PLAN_WALL] = F_LIMITS_TIMEOUT,
+		[PLAN_OUTPUT] = F_LIMITS_OUTPUT,       [PLAN_DISK] = F_LIMITS_DISK,
+		[PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
+	};
+	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
+
+	for (int i = 0; i < N_PLAN_LIMITS; i++)
+		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup);
+}
+
+/* Without a /proc of its own nobody but the kernel can count a tree. */
+static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
+{
+	/* No private place, nothing to count there. */
+	if (!(plan->clone_flags & CLONE_NEWNS))
+		plan->limits.disk = LIMIT_NONE;
+	if ((plan->clone_flags & CLONE_NEWPID) || caps->cgroup != HOST_CGROUP_NONE)
+		return;
+	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
+}
+
+/* Names that nobody can guard are a part of the filter that is missing. */
+static int settle_guard(const struct policy *p, const struct host_caps *caps,
+			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	if (!plan->n_guarded || (caps->notify && caps->seccomp))
+		return 0;
+	if (!(dispensable(p, r) & BIT(SECCOMP)))
+		return refuse_for(FEATURE_NOTIFY, err);
+	plan->n_guarded = 0;
+	plan->enforced &= ~BIT(SECCOMP);
+	plan->lacking |= BIT(SECCOMP);
+	plan->waived |= BIT(SECCOMP);
+	return 0;
 }
 
 int plan_compile(const struct policy *p, const struct host_caps *caps,
@@ -192,12 +355,20 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (environment_compile(&p->base, r->environ, a, &plan.envp, err) < 0)
 		return -1;
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
-		compile_namespaces(p, &plan);
-		if (check_protections(p, caps, &plan, err) < 0 || files_compile(p, r, caps, &plan, err) < 0 ||
-		    compile_blocked(p, &plan, err) < 0 || compile_filter(caps, &plan, err) < 0)
+		if (check_protections(p, caps, r, &plan, err) < 0)
 			return -1;
 	} else {
+		plan.bare = true;
 		plan.lacking = (1u << N_PROTECTIONS) - 1;
+	}
+	if (!plan.bare) {
+		compile_namespaces(&plan);
+		drop_uncounted(caps, &plan);
+		name_enforcers(p, caps, &plan);
+		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		    settle_guard(p, caps, r, &plan, err) < 0 ||
+		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
+			return -1;
 	}
 	*ret = plan;
 	return 0;

@@ -6,17 +6,29 @@
 #include "plan/plan.h"
 #include "policy/model.h"
 
+/* What a run may do without where the machine does not offer it.  Profile
+ * os_hardened does without nothing, whatever is said here. */
+enum plan_consent {
+	CONSENT_POLICY,		/* what the policy's may_lack names */
+	CONSENT_NONE,		/* nothing */
+	CONSENT_ANY,		/* anything */
+	CONSENT_BARE,		/* anything: and then nothing is enclosed at all */
+	N_PLAN_CONSENTS
+};
+
 /* What is to be run, and by whom. */
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
 	const char *const *environ;	/* the caller's; ends with NULL */
 	const char *cwd;		/* absolute, links followed */
 	const char *home;		/* or NULL */
+	const char *own_home;		/* what the machine says it is, or NULL */
 	uid_t uid;
 	gid_t gid;
 	const char *const *policy_files;	/* absolute; stay unwritable */
 	size_t n_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
+	enum plan_consent consent;
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is
@@ -24,5 +36,11 @@ struct plan_request {
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err) MUST_USE;
+/* What can be had here of what this policy has a use for: bits of enum
+ * protection. */
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps);
+/* The first feature that a plan would be refused for, or N_HOST_FEATURES. */
+enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
+				    const struct plan_request *r);
 
 #endif

@@ -26,8 +26,14 @@ static bool is_stripped(const struct environment *e, struct str name)
 {
 	const struct field_value *strip = &e->section->f[F_ENV_STRIP];
 
+	char upper[256];
+
+	/* openai_api_key is as good a key; a name that long is none we know. */
+	for (size_t i = 0; i < name.n && i < sizeof(upper); i++)
+		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
 	for (size_t i = 0; stripped_variables[i]; i++)
-		if (str_glob(str_from(stripped_variables[i]), name))
+		if (name.n > sizeof(upper) ||
+		    str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))
 			return true;
 	for (size_t i = 0; i < strip->n; i++)
 		if (str_glob(strip->items[i].text, name))
@@ -75,7 +81,8 @@ static const char *caller_value(const struct environment *e, struct str name)
 }
 
 /* ${NAME} and ${NAME:-default}; a NAME that is always stripped has no value. */
-static int expand_one(struct environment *e, struct str inside, struct str variable, struct buf *out)
+static int expand_one(struct environment *e, struct str inside, struct str variable,
+		      struct buf *out)
 {
 	const char *dash = inside.n ? memmem(inside.s, inside.n, ":-", 2) : NULL;
 	struct str name = dash ? str_first(inside, (size_t)(dash - inside.s)) : inside;
@@ -87,8 +94,8 @@ static int expand_one(struct environment *e, struct str inside, struct str varia
 	}
 	if (!dash)
 		return err_set(e->err, CORDON_E_POLICY,
-			       "env.set: %.*s takes ${%.*s}, which the caller does not have", STR_FMT(variable),
-			       STR_FMT(name));
+			       "env.set: %.*s takes ${%.*s}, which the caller does not have",
+			       STR_FMT(variable), STR_FMT(name));
 	buf_str(out, str_from_pos(inside, name.n + 2));
 	return 0;
 }
@@ -105,8 +112,8 @@ static int expand(struct environment *e, struct str value, struct str variable, 
 		}
 		end = str_find(value, '}');
 		if (end == value.n)
-			return err_set(e->err, CORDON_E_POLICY, "env.set: %.*s has '${' without '}'",
-				       STR_FMT(variable));
+			return err_set(e->err, CORDON_E_POLICY,
+				       "env.set: %.*s has '${' without '}'", STR_FMT(variable));
 		if (expand_one(e, (struct str){ value.s + 2, end - 2 }, variable, out) < 0)
 			return -1;
 		value = str_from_pos(value, end + 1);
@@ -136,8 +143,9 @@ int environment_compile(const struct section *s, const char *const *environ, str
 	for (size_t i = 0; environ[i]; i++) {
 		struct str name = name_of(environ[i]);
 
-		if (name.n && environ[i][name.n] == '=' && is_passed(&e, name) && !is_set(&e, name) &&
-		    !is_stripped(&e, name) && add(&e, arena_strndup(a, environ[i], strlen(environ[i]))) < 0)
+		if (name.n && environ[i][name.n] == '=' && is_passed(&e, name) &&
+		    !is_set(&e, name) && !is_stripped(&e, name) &&
+		    add(&e, arena_strndup(a, environ[i], strlen(environ[i]))) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < set->n; i++)

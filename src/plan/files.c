@@ -6,6 +6,8 @@
  */
 #include "plan/files.h"
 
+#include <sched.h>
+
 #include "base/path.h"
 #include "plan/landlock.h"
 #include "plan/presets.h"
@@ -16,6 +18,7 @@ struct files {
 	struct plan *plan;
 	struct cordon_err *err;
 	bool whole;		/* "/" itself is a readable root */
+	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
 };
 
@@ -26,7 +29,8 @@ static struct plan_mount *add_mount(struct files *f, enum plan_mount_kind kind, 
 {
 	static struct plan_mount spare;
 	struct plan *p = f->plan;
-	struct plan_mount *m = arena_grow(p->arena, p->mounts, p->n_mounts, &p->cap_mounts, sizeof(*m));
+	struct plan_mount *m =
+		arena_grow(p->arena, p->mounts, p->n_mounts, &p->cap_mounts, sizeof(*m));
 
 	if (!m) {
 		f->failed = true;
@@ -55,7 +59,8 @@ static void add_access(struct files *f, const char *path, uint64_t rights, bool 
 static void add_guarded(struct files *f, const char *name)
 {
 	struct plan *p = f->plan;
-	const char **g = arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
+	const char **g =
+		arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
 
 	if (!g) {
 		f->failed = true;
@@ -129,9 +134,10 @@ static void add_system(struct files *f)
 		else
 			add_readable(f, preset_etc[i], true);
 	if (!f->whole) {
-		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")->optional = true;
-		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")->optional =
-			true;
+		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
+			->optional = true;
+		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")
+			->optional = true;
 	}
 	add_access(f, "/sys/devices/system", LL_READ, true);
 }
@@ -139,8 +145,12 @@ static void add_system(struct files *f)
 /* A private, writable place that ends with the run. */
 static void add_private(struct files *f, const char *path)
 {
-	struct plan_mount *m = add_mount(f, MOUNT_TMPFS, NULL, path);
+	struct plan_mount *m;
 
+	/* The host's own place of that name is not private. */
+	if (f->in_place)
+		return;
+	m = add_mount(f, MOUNT_TMPFS, NULL, path);
 	m->size = f->plan->limits.disk;
 	m->exec = true;
 	add_access(f, path, LL_WRITE, false);
@@ -168,8 +178,10 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 	if (!has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
-		if (names[i][0] == '/' || home)
+		if (names[i][0] == '/' || home) {
 			add_readable(f, below(f, home ? home : "/", names[i]), true);
+			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
+		}
 }
 
 static void add_devices(struct files *f)
@@ -190,12 +202,26 @@ static void add_devices(struct files *f)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
-	add_access(f, "/dev/pts", LL_TERMINAL, true);
+	if (!f->in_place)
+		add_access(f, "/dev/pts", LL_TERMINAL, true);
 	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
 	add_access(f, "/dev/tty", LL_TERMINAL, true);
 	add_private(f, "/dev/shm");
-	add_mount(f, MOUNT_PROC, NULL, "/proc");
+	if (f->plan->clone_flags & CLONE_NEWPID)
+		add_mount(f, MOUNT_PROC, NULL, "/proc");
+	else
+		add_mount(f, MOUNT_RO, "/proc", "/proc");
 	add_access(f, "/proc", LL_READ, false);
+}
+
+/* A readable root may be absent; a writable one that is, is a mistake. */
+static void add_root(struct files *f, enum plan_mount_kind kind, const char *path)
+{
+	struct plan_mount *m = add_mount(f, kind, path, path);
+
+	m->root = true;
+	m->optional = kind == MOUNT_RO;
+	add_access(f, path, kind == MOUNT_RO ? LL_READ : LL_WRITE, m->optional);
 }
 
 /* Roots in the order of their paths, so that what lies inside another one
@@ -207,13 +233,25 @@ static void add_roots(struct files *f)
 	for (size_t i = 0; i < read->n; i++)
 		if (!is_within(f, F_FILES_WRITE, read->items[i].text.s) &&
 		    strcmp(read->items[i].text.s, "/") != 0)
-			add_readable(f, read->items[i].text.s, true);
+			add_root(f, MOUNT_RO, read->items[i].text.s);
 	if (f->whole)
 		add_access(f, "/", LL_READ, false);
-	for (size_t i = 0; i < write->n; i++) {
-		add_mount(f, MOUNT_RW, write->items[i].text.s, write->items[i].text.s);
-		add_access(f, write->items[i].text.s, LL_WRITE, false);
+	for (size_t i = 0; i < write->n; i++)
+		add_root(f, MOUNT_RW, write->items[i].text.s);
+}
+
+static int add_sockets(struct files *f)
+{
+	const struct field_value *v = list(f, F_FILES_SOCKETS);
+
+	f->plan->sockets = arena_new(f->plan->arena, v->n + 1, sizeof(*f->plan->sockets));
+	if (!f->plan->sockets)
+		return err_nomem(f->err);
+	for (size_t i = 0; i < v->n; i++) {
+		f->plan->sockets[f->plan->n_sockets++] = v->items[i].text.s;
+		add_readable(f, v->items[i].text.s, true);
 	}
+	return 0;
 }
 
 /* ---- what is cut out ---------------------------------------------------- */
@@ -229,6 +267,14 @@ static void protect(struct files *f, const char *path)
 	m->optional = true;
 	m->keep = true;
 	add_guarded(f, path);
+}
+
+/* In a linked worktree `.git` is a file which says where the rest is. */
+static void protect_git_file(struct files *f, const char *root)
+{
+	struct plan_mount *m = add_mount(f, MOUNT_RO, NULL, below(f, root, ".git"));
+
+	m->optional = m->keep = m->file = true;
 }
 
 static void protect_below(struct files *f, const char *root, const char *const *names)
@@ -248,6 +294,34 @@ static void add_protected_sets(struct files *f, const char *root)
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (has_word(f, F_FILES_PROTECT, sets[i].word))
 			protect_below(f, root, sets[i].names);
+	if (has_word(f, F_FILES_PROTECT, "git"))
+		protect_git_file(f, root);
+}
+
+static bool is_pattern(const char *path)
+{
+	return strchr(path, '*') != NULL;
+}
+
+/* A name at any depth: what is there is looked for at the start, what comes
+ * later is guarded. */
+static int add_name(struct files *f, enum field_id id, const char *pattern, bool mask)
+{
+	struct plan *p = f->plan;
+	struct plan_name *n;
+
+	if (strncmp(pattern, "**/", 3) != 0 || strpbrk(pattern + 3, "*/"))
+		return err_set(f->err, CORDON_E_HOST,
+			       "%s: the pattern '%s' is not supported by the process backend yet; "
+			       "write paths, or **/NAME",
+			       fields[id].key, pattern);
+	n = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*n));
+	if (!n)
+		return err_nomem(f->err);
+	p->names = n;
+	p->names[p->n_names++] = (struct plan_name){ pattern + 3, mask };
+	add_guarded(f, pattern);
+	return 0;
 }
 
 static int add_protected(struct files *f)
@@ -264,14 +338,10 @@ static int add_protected(struct files *f)
 	for (size_t i = 0; i < v->n; i++) {
 		const char *path = v->items[i].text.s;
 
-		if (strchr(path, '*') && strncmp(path, "**/", 3) != 0)
-			return err_set(f->err, CORDON_E_HOST,
-				       "files.protect: the pattern '%s' is not supported by the process "
-				       "backend yet; write paths", path);
-		if (path[0] == '/')
+		if (is_pattern(path) && add_name(f, F_FILES_PROTECT, path, false) < 0)
+			return -1;
+		if (!is_pattern(path) && path[0] == '/')
 			protect(f, path);
-		else if (path[0] == '*')
-			add_guarded(f, path);
 	}
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
 		protect(f, f->request->policy_files[i]);
@@ -289,7 +359,8 @@ static bool is_named(const struct files *f, const char *path)
 	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
 
 	for (size_t i = 0; i < read->n + write->n; i++) {
-		const char *root = i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
+		const char *root =
+			i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
 
 		if (path_within(root, path))
 			return true;
@@ -297,17 +368,29 @@ static bool is_named(const struct files *f, const char *path)
 	return false;
 }
 
-static int add_masks(struct files *f)
+/* What is there is masked; what is not can not be made either: a key in ~/.ssh
+ * that was not there lets somebody in. */
+static void mask_credentials(struct files *f, const char *home)
 {
-	const struct field_value *deny = list(f, F_FILES_DENY);
-	const char *home = f->request->home;
-
 	for (size_t i = 0; home && credentials[i]; i++) {
 		const char *path = below(f, home, credentials[i]);
 
-		if (!is_named(f, path))
-			mask(f, path);
+		if (is_named(f, path))
+			continue;
+		mask(f, path);
+		if (is_within(f, F_FILES_WRITE, path))
+			add_guarded(f, path);
 	}
+}
+
+static int add_masks(struct files *f)
+{
+	const struct field_value *deny = list(f, F_FILES_DENY);
+
+	mask_credentials(f, f->request->home);
+	if (f->request->own_home && (!f->request->home ||
+				     strcmp(f->request->home, f->request->own_home) != 0))
+		mask_credentials(f, f->request->own_home);
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
 	if (f->whole)
@@ -315,12 +398,40 @@ static int add_masks(struct files *f)
 	for (size_t i = 0; i < deny->n; i++) {
 		const char *path = deny->items[i].text.s;
 
-		if (strchr(path, '*'))
-			return err_set(f->err, CORDON_E_HOST,
-				       "files.deny: the pattern '%s' is not supported by the process backend "
-				       "yet; write paths", path);
+		if (is_pattern(path)) {
+			if (add_name(f, F_FILES_DENY, path, true) < 0)
+				return -1;
+			continue;
+		}
 		mask(f, path);
 		add_guarded(f, path);
+	}
+	return 0;
+}
+
+/* The kernel's own file systems: the host's processes, its devices and its
+ * settings are not files that a root could mean. */
+static int check_roots(struct files *f)
+{
+	static const struct {
+		enum field_id id;
+		const char *path;
+	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
+		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
+
+	if (is_within(f, F_FILES_WRITE, "/"))
+		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+		const struct field_value *v = list(f, closed[i].id);
+
+		for (size_t n = 0; n < v->n; n++)
+			if (path_within(v->items[n].text.s, closed[i].path) &&
+			    !path_within(v->items[n].text.s, "/dev/shm"))
+				return err_set(
+					f->err, CORDON_E_HOST,
+					"'%s' is the kernel's and cannot be a root; the command "
+					"has a %s of its own",
+					v->items[n].text.s, closed[i].path);
 	}
 	return 0;
 }
@@ -330,36 +441,77 @@ static void hide_live_root(struct files *f)
 {
 	struct plan *p = f->plan;
 
-	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++)
-		p->mask_live_root = (p->mounts[i].kind == MOUNT_RO || p->mounts[i].kind == MOUNT_RW ||
-				     p->mounts[i].kind == MOUNT_SYSTEM) &&
-				    path_within(p->live_root, p->mounts[i].source);
+	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		p->mask_live_root = !m->keep && m->source && m->kind != MOUNT_LINK &&
+				    path_within(p->live_root, m->source);
+	}
 	if (p->mask_live_root)
 		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
 }
 
-int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
-		  struct plan *plan, struct cordon_err *err)
+/* Rights cannot be taken back inside what they are given for.  A preset that
+ * holds something to be masked is left out; a root that does is refused. */
+static int check_in_place(struct files *f)
 {
-	struct files f = { .policy = p, .request = r, .plan = plan, .err = err };
+	struct plan *p = f->plan;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n_accesses; i++) {
+		const char *path = p->accesses[i].path, *inside = NULL;
+		bool is_root = is_within(f, F_FILES_READ, path) ||
+			       is_within(f, F_FILES_WRITE, path);
+
+		for (size_t k = 0; k < p->n_mounts; k++)
+			if (p->mounts[k].kind == MOUNT_MASK &&
+			    path_within(p->mounts[k].target, path))
+				inside = p->mounts[k].target;
+		if (inside && is_root)
+			return err_set(f->err, CORDON_E_HOST,
+				       "'%s' lies inside the root '%s', where only mount can keep "
+				       "it from being read; cordon doctor says what to do",
+				       inside, path);
+		if (!inside || strcmp(path, "/proc") == 0)
+			p->accesses[kept++] = p->accesses[i];
+	}
+	for (size_t i = 0; i < p->n_names; i++)
+		if (p->names[i].mask)
+			return err_set(f->err, CORDON_E_HOST,
+				       "files.deny: '**/%s' can be kept from being read by mount "
+				       "only; cordon doctor says what to do",
+				       p->names[i].name);
+	p->n_accesses = kept;
+	p->n_mounts = p->n_names = p->n_guarded = 0;
+	return 0;
+}
+
+int files_compile(const struct policy *p, const struct plan_request *r,
+		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
+{
+	struct files f = { .policy = p, .request = r, .plan = plan, .err = err,
+			   .in_place = !(plan->clone_flags & CLONE_NEWNS) };
 
 	plan->landlock = caps->landlock;
 	for (size_t i = 0; i < p->base.f[F_FILES_READ].n; i++)
 		f.whole |= strcmp(p->base.f[F_FILES_READ].items[i].text.s, "/") == 0;
 	if (f.whole)
 		add_mount(&f, MOUNT_RO, "/", "/");
-	if (is_within(&f, F_FILES_WRITE, "/"))
-		return err_set(err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
-	add_access(&f, "/", LL_READ_DIR, false);
+	if (check_roots(&f) < 0)
+		return -1;
+	if (!f.in_place)
+		add_access(&f, "/", LL_READ_DIR, false);
 	add_system(&f);
 	add_temp(&f);
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
 	add_roots(&f);
-	if (add_protected(&f) < 0 || add_masks(&f) < 0)
+	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
 	hide_live_root(&f);
+	if (f.in_place && check_in_place(&f) < 0)
+		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
 	return f.failed ? err_nomem(err) : 0;

@@ -4,7 +4,7 @@
 
 #include "plan/compile.h"
 
-int files_compile(const struct policy *p, const struct plan_request *r, const struct host_caps *caps,
-		  struct plan *plan, struct cordon_err *err) MUST_USE;
+int files_compile(const struct policy *p, const struct plan_request *r,
+		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err) MUST_USE;
 
 #endif

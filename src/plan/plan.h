@@ -39,7 +39,10 @@ struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
 	bool exec;		/* tmpfs: programs may be executed from it */
-	bool keep;		/* only where it lies inside something already mounted */
+	bool root;		/* a root of the policy: names are looked for below it */
+	bool keep;		/* what the target leads to, if anything, over itself */
+	bool file;		/* keep: unless it is a directory */
+	bool plain;		/* left out if a link is on the way to the source */
 	const char *source;	/* path on the host, link target, or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
@@ -50,6 +53,26 @@ struct plan_access {
 	const char *path;	/* inside */
 	uint64_t rights;
 	bool optional;
+};
+
+/* In the order of the struct. */
+enum plan_limit {
+	PLAN_MEMORY,
+	PLAN_CPU,
+	PLAN_CPUS,
+	PLAN_PROCESSES,
+	PLAN_FILE_SIZE,
+	PLAN_WALL,
+	PLAN_OUTPUT,
+	PLAN_DISK,
+	PLAN_OPEN_FILES,
+	N_PLAN_LIMITS
+};
+
+/* Every file or directory of this name, however deep. */
+struct plan_name {
+	const char *name;
+	bool mask;		/* unreadable; else read-only */
 };
 
 /* INT64_MAX: none. */
@@ -70,6 +93,8 @@ struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
 	unsigned enforced, lacking;	/* bits of enum protection */
+	unsigned waived;		/* those of them that a full plan would have */
+	bool bare;			/* nothing is enclosed; the rest does not count */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */
 	uid_t uid;			/* of the caller, and inside */
@@ -84,6 +109,12 @@ struct plan {
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;
 	size_t n_blocked;
+	/* Sockets of the host that stay in reach, and all below. */
+	const char **sockets;
+	size_t n_sockets;
+	/* Names to be looked for below the roots before the start. */
+	struct plan_name *names;
+	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth. */
 	const char **guarded;
@@ -92,12 +123,14 @@ struct plan {
 	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
+	bool no_inet, no_unix;		/* families of sockets that it refuses */
 
 	const char *cwd;		/* inside */
 	const char *const *argv;	/* ends with NULL; argv[0] as it was given */
 	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
+	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 
 /* One line a step, with the kernel feature behind it. */

@@ -4,50 +4,73 @@
 #include <stddef.h>
 
 const char *const preset_system[] = {
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", NULL };
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", NULL
+};
 
 const char *const preset_etc[] = {
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
 	"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf",
-	"/etc/resolv.conf", "/etc/gai.conf", "/etc/protocols", "/etc/services", "/etc/localtime",
-	"/etc/timezone", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-	"/etc/ca-certificates.conf", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/crypto-policies",
-	"/etc/locale.alias", "/etc/locale.conf", "/etc/default/locale", "/etc/profile",
-	"/etc/profile.d", "/etc/bash.bashrc", "/etc/bash_completion.d", "/etc/inputrc", "/etc/zsh",
-	"/etc/shells", "/etc/terminfo", "/etc/os-release", "/etc/debian_version", "/etc/lsb-release",
-	"/etc/redhat-release", "/etc/login.defs", "/etc/environment", "/etc/mime.types", "/etc/magic",
-	"/etc/gitconfig", "/etc/python3", "/etc/python3.9", "/etc/python3.11", "/etc/python3.12",
-	"/etc/python3.13", "/etc/perl", "/etc/java-11-openjdk", "/etc/java-17-openjdk",
-	"/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs", "/etc/npmrc", "/etc/maven",
-	"/etc/fonts", "/etc/xdg", "/etc/vim", "/etc/nanorc", "/etc/wgetrc", "/etc/gss",
-	"/etc/apt", "/etc/dpkg", "/etc/gdb", "/etc/emacs", "/etc/R", "/etc/ghc", "/etc/php", NULL };
+	"/etc/resolv.conf", "/etc/gai.conf", "/etc/protocols", "/etc/services",
+	"/etc/localtime", "/etc/timezone", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/pki/tls/certs",
+	"/etc/pki/ca-trust", "/etc/crypto-policies", "/etc/locale.alias", "/etc/locale.conf",
+	"/etc/default/locale", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc",
+	"/etc/bash_completion.d", "/etc/inputrc", "/etc/zsh", "/etc/shells", "/etc/terminfo",
+	"/etc/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release",
+	"/etc/login.defs", "/etc/environment", "/etc/mime.types", "/etc/magic",
+	"/etc/gitconfig", "/etc/python3", "/etc/python3.9", "/etc/python3.11",
+	"/etc/python3.12", "/etc/python3.13", "/etc/perl", "/etc/java-11-openjdk",
+	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs",
+	"/etc/npmrc", "/etc/maven", "/etc/fonts", "/etc/xdg", "/etc/vim", "/etc/nanorc",
+	"/etc/wgetrc", "/etc/gss", "/etc/apt", "/etc/dpkg", "/etc/gdb", "/etc/emacs", "/etc/R",
+	"/etc/ghc", "/etc/php", NULL
+};
 
 const char *const preset_toolchains[] = {
 	"/opt", ".asdf", ".bun", ".cargo", ".deno", ".dotnet", ".fnm", ".ghcup", ".juliaup",
 	".local/bin", ".local/lib", ".local/share/mise", ".local/share/pnpm", ".local/share/uv",
 	".local/share/virtualenv", ".nvm", ".pyenv", ".rbenv", ".rustup", ".sdkman", ".swiftly",
-	".volta", "go", NULL };
+	".volta", "go", NULL
+};
 
 const char *const preset_config[] = {
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
-	".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml", ".condarc", ".editorconfig",
-	".npm/_cacache", ".cache/go-build", ".cache/pip/wheels", NULL };
+	".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml", ".condarc",
+	".editorconfig", ".npm/_cacache", ".cache/go-build", ".cache/pip/wheels", NULL
+};
 
 const char *const protect_git[] = {
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/modules",
-	NULL };
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
+	".git/info/attributes", ".git/modules", ".git/worktrees", NULL };
 
-const char *const protect_agent[] = {
-	"cordon.toml", "harness.md", ".harness", ".claude", ".mcp.json", ".codex", ".gemini",
-	".cursor", ".cursorrules", ".windsurf", ".aider.conf.yml", ".continue", ".vscode", ".idea",
-	".zed", ".devcontainer", ".envrc", ".srt-settings.json", NULL };
+const char *const protect_agent[] = { "cordon.toml",
+				      "harness.md",
+				      ".harness",
+				      "task.toml",
+				      ".claude",
+				      ".mcp.json",
+				      ".codex",
+				      ".gemini",
+				      ".cursor",
+				      ".cursorrules",
+				      ".windsurf",
+				      ".aider.conf.yml",
+				      ".continue",
+				      ".vscode",
+				      ".idea",
+				      ".zed",
+				      ".devcontainer",
+				      ".envrc",
+				      ".srt-settings.json",
+				      NULL };
 
 const char *const protect_shell[] = {
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
-	".login", ".inputrc", ".config/fish", ".config/autostart", ".config/systemd", ".xinitrc",
-	".xprofile", ".xsession", ".gitconfig", ".config/git", ".npmrc", ".pypirc", ".pam_environment",
-	NULL };
+	".login", ".inputrc", ".config/fish", ".config/autostart", ".config/systemd",
+	".xinitrc", ".xprofile", ".xsession", ".gitconfig", ".config/git", ".npmrc", ".pypirc",
+	".pam_environment", NULL
+};
 
 const char *const credentials[] = {
 	".ssh", ".aws", ".azure", ".gnupg", ".netrc", ".git-credentials", ".pypirc", ".npmrc",
@@ -56,20 +79,24 @@ const char *const credentials[] = {
 	".config/github-copilot", ".config/rclone", ".config/doctl", ".config/hcloud",
 	".config/containers/auth.json", ".config/.wrangler", ".config/stripe", ".config/sops",
 	".config/configstore", ".config/composer/auth.json", ".config/op", ".config/anthropic",
-	".config/openai", ".composer/auth.json", ".cargo/credentials", ".cargo/credentials.toml",
-	".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".cache/huggingface/token",
+	".config/openai", ".composer/auth.json", ".cargo/credentials",
+	".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml",
+	".gradle/gradle.properties", ".cache/huggingface/token",
 	".cache/huggingface/stored_tokens", ".huggingface/token", ".claude.json",
 	".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
 	".local/share/keyrings", ".password-store", ".mozilla", ".config/google-chrome",
-	".config/chromium", ".terraform.d/credentials.tfrc.json", ".vault-token", ".bash_history",
-	".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
-	NULL };
+	".config/chromium", ".terraform.d/credentials.tfrc.json", ".vault-token",
+	".bash_history", ".zsh_history", ".python_history", ".node_repl_history",
+	".psql_history", ".mysql_history", NULL
+};
 
 const char *const root_secrets[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
-	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/security/opasswd", "/etc/krb5.keytab",
-	"/proc/kcore", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/kmsg",
-	"/proc/keys", "/proc/timer_list", "/proc/slabinfo", "/proc/vmallocinfo", NULL };
+	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/security/opasswd",
+	"/etc/krb5.keytab", "/proc/kcore", "/proc/kpagecount", "/proc/kpageflags",
+	"/proc/kpagecgroup", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/proc/slabinfo",
+	"/proc/vmallocinfo", NULL
+};
 
 const char *const stripped_variables[] = {
 	"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_SECRET_ACCESS_KEY",
@@ -83,5 +110,7 @@ const char *const stripped_variables[] = {
 	"STRIPE_*KEY", "TWILIO_*TOKEN", "VAULT_TOKEN", "CLOUDFLARE_*TOKEN", "DIGITALOCEAN_*TOKEN",
 	"HEROKU_*KEY", "NETLIFY_*TOKEN", "VERCEL_TOKEN", "DATABRICKS_TOKEN", "SNYK_TOKEN",
 	"SENTRY_AUTH_TOKEN", "DOCKER_AUTH_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS",
+	"*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_SECRET", "PGPASSWORD", "MYSQL_PWD",
+	"REDISCLI_AUTH", "NPM_CONFIG_*AUTH*", "GOOGLE_CREDENTIALS", "KRB5CCNAME",
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS", "GPG_AGENT_INFO",
 	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL };

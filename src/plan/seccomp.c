@@ -215,7 +215,7 @@ static size_t test_socket(struct emitter *e, unsigned arg)
 	inet = e->o->inet ? test_inet(e, no_protocol) : refuse(e, EACCES);
 	next = branch(e, BPF_JEQ, AF_NETLINK, netlink, no_family);
 	next = ONE_OF(e, inet, next, AF_INET6, AF_INET);
-	next = branch(e, BPF_JEQ, AF_UNIX, e->allow, next);
+	next = branch(e, BPF_JEQ, AF_UNIX, e->o->no_unix ? e->eperm : e->allow, next);
 	return load_low(e, arg, next);
 }
 

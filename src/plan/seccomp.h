@@ -18,6 +18,8 @@ struct seccomp_options {
 	uint32_t arch;		/* AUDIT_ARCH_…; 0: the one this was built for */
 	bool inet;		/* inet sockets can be made: an own network namespace holds them,
 				 * or the host's network is meant */
+	bool no_unix;		/* no unix sockets but pairs: neither a view of files nor a network
+				 * of its own keeps those of the host out of reach */
 	bool ptrace;		/* debuggers inside */
 	bool namespaces;	/* new namespaces inside, and mounts in them */
 	bool memfd;		/* memfd_create and large System V segments (a memory cgroup counts

@@ -278,7 +278,8 @@ static int finish_base(struct reader *r)
 
 	/* Before files.read is canonical: there a wide root would swallow one
 	 * inside a writable root, which stands for a protected path. */
-	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) < 0 ||
+	if (field_value_canonical(F_FILES_WRITE, fv(s, F_FILES_WRITE), r->policy->arena, &err) <
+		    0 ||
 	    field_value_canonical(F_FILES_DENY, fv(s, F_FILES_DENY), r->policy->arena, &err) < 0)
 		return diag_error(r->diags, s->f[F_FILES_WRITE].at, "%s", err.msg);
 	check_denied_roots(r, s, F_FILES_WRITE);
@@ -310,6 +311,16 @@ static int finish_phase(struct reader *r, struct section *s)
 	return finish_section(r, s, base);
 }
 
+/* Then there is nothing to look at again. */
+static bool has_hosts_of_base(const struct reader *r, const struct section *s)
+{
+	const struct section *base = &r->policy->base;
+
+	return field_value_is_shared(&s->f[F_NETWORK_ALLOW], &base->f[F_NETWORK_ALLOW]) &&
+	       (field_value_is_shared(&s->f[F_NETWORK_DENY], &base->f[F_NETWORK_DENY]) ||
+		(!s->f[F_NETWORK_DENY].n && !base->f[F_NETWORK_DENY].n));
+}
+
 int read_finish(struct reader *r)
 {
 	size_t work = 0;
@@ -322,7 +333,8 @@ int read_finish(struct reader *r)
 
 		if (finish_phase(r, &phase->section) < 0)
 			return -1;
-		work += s->f[F_NETWORK_ALLOW].n + s->f[F_NETWORK_DENY].n;
+		if (!has_hosts_of_base(r, s))
+			work += s->f[F_NETWORK_ALLOW].n + s->f[F_NETWORK_DENY].n;
 		if (work > MAX_PHASE_HOSTS)
 			return diag_error(
 				r->diags, phase->at,

@@ -45,7 +45,7 @@ static int diff_items(struct diff *d, enum field_id id, const struct field_value
 
 	if (items_find_covering(more, id, less, &scratch, &by, d->err) < 0)
 		return -1;
-	for (size_t i = 0; i < more->n; i++) {
+	for (size_t i = 0; i < more->n && buf_ok(d->out); i++) {
 		if (by[i])
 			continue;
 		start_line(d, id);
@@ -92,15 +92,30 @@ static int diff_field(struct diff *d, enum field_id id, const struct field_value
 	BUG("a field without a merge");
 }
 
-static int diff_section(struct diff *d, const struct section *a, const struct section *b,
-			bool phase)
+static const struct section *in_phase(const struct policy *p, struct str name)
 {
+	const struct phase *phase = policy_find_phase(p, name);
+
+	return phase ? &phase->section : &p->base;
+}
+
+/* Has the field in this phase what it has in the base, which was told? */
+static bool is_told(const struct policy *p, struct str phase, enum field_id id)
+{
+	return field_value_eq(id, &in_phase(p, phase)->f[id], &p->base.f[id]);
+}
+
+/* The base, or the phase that `d` names. */
+static int diff_section(struct diff *d, const struct policy *x, const struct policy *y)
+{
+	const struct section *a = in_phase(x, d->phase), *b = in_phase(y, d->phase);
 	bool open_a = a->f[F_NETWORK_MODE].number == NETWORK_PUBLIC;
 
-	for (int i = 0; i < N_FIELDS; i++) {
+	for (int i = 0; i < N_FIELDS && buf_ok(d->out); i++) {
 		enum field_id id = (enum field_id)i;
 
-		if (phase && !field_in_phase(id))
+		if (d->phase.n && (!field_in_phase(id) ||
+				   (is_told(x, d->phase, id) && is_told(y, d->phase, id))))
 			continue;
 		/* A list beside an open network adds nothing to it. */
 		if (id == F_NETWORK_ALLOW && open_a)
@@ -109,13 +124,6 @@ static int diff_section(struct diff *d, const struct section *a, const struct se
 			return -1;
 	}
 	return 0;
-}
-
-static const struct section *in_phase(const struct policy *p, struct str name)
-{
-	const struct phase *phase = policy_find_phase(p, name);
-
-	return phase ? &phase->section : &p->base;
 }
 
 /* A phase that only one of the two has is compared with the other's base. */
@@ -127,7 +135,7 @@ static int diff_phases(struct diff *d, const struct policy *a, const struct poli
 	for (size_t i = 0; i < named->n_phases && rc == 0; i++) {
 		d->phase = named->phases[i].name;
 		if (!skip || !policy_find_phase(skip, d->phase))
-			rc = diff_section(d, in_phase(a, d->phase), in_phase(b, d->phase), true);
+			rc = diff_section(d, a, b);
 	}
 	d->phase = STR("");
 	return rc;
@@ -135,7 +143,7 @@ static int diff_phases(struct diff *d, const struct policy *a, const struct poli
 
 static int one_way(struct diff *d, const struct policy *a, const struct policy *b)
 {
-	if (diff_section(d, &a->base, &b->base, false) < 0 || diff_phases(d, a, b, a, NULL) < 0)
+	if (diff_section(d, a, b) < 0 || diff_phases(d, a, b, a, NULL) < 0)
 		return -1;
 	return diff_phases(d, a, b, b, a);
 }

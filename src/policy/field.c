@@ -15,6 +15,7 @@ static const char *const profile_words[] = { "unrestricted", "worktree", "wasi",
 					     NULL };
 static const char *const backend_words[] = { "none", "process", "docker", NULL };
 static const char *const mode_words[] = { "public", "allowlist", "no-network", NULL };
+static const char *const switch_words[] = { "true", "false", NULL };
 static const char *const listen_words[] = { "private", NULL };
 static const char *const protection_words[] = {
 	"userns", "mount", "pid", "ipc", "uts", "net", "landlock", "seccomp", "cgroup", NULL };
@@ -24,6 +25,7 @@ static const char *const protect_words[] = { "git", "agent-config", "shell-rc", 
 static_assert(ARRAY_SIZE(profile_words) == N_PROFILES + 1, "profile_words does not match");
 static_assert(ARRAY_SIZE(backend_words) == N_BACKEND_WORDS + 1, "backend_words does not match");
 static_assert(ARRAY_SIZE(mode_words) == N_NETWORK_MODES + 1, "mode_words does not match");
+static_assert(ARRAY_SIZE(switch_words) == N_SWITCH_WORDS + 1, "switch_words does not match");
 static_assert(ARRAY_SIZE(listen_words) == N_LISTEN_WORDS + 1, "listen_words does not match");
 static_assert(ARRAY_SIZE(protection_words) == N_PROTECTIONS + 1,
 	      "protection_words does not match");
@@ -39,6 +41,7 @@ static const struct {
 	[KIND_BACKEND] = { SHAPE_WORD, backend_words, "a backend" },
 	[KIND_NETWORK_MODE] = { SHAPE_WORD, mode_words, "a network mode" },
 	[KIND_LISTEN] = { SHAPE_WORD, listen_words, "a word" },
+	[KIND_SWITCH] = { SHAPE_WORD, switch_words, "true or false" },
 	[KIND_SIZE] = { SHAPE_NUMBER, NULL, "a size such as \"512M\", or \"none\"" },
 	[KIND_COUNT] = { SHAPE_NUMBER, NULL, "a whole number of at least 1, or \"none\"" },
 	[KIND_DURATION] = { SHAPE_NUMBER, NULL, "a duration such as \"10m\", or \"none\"" },

@@ -20,6 +20,7 @@ enum field_kind {
 	KIND_BACKEND,
 	KIND_NETWORK_MODE,
 	KIND_LISTEN,
+	KIND_SWITCH,		/* true or false, not in quotes */
 	/* a number; LIMIT_NONE is "none" */
 	KIND_SIZE,
 	KIND_COUNT,
@@ -100,6 +101,7 @@ enum profile {
 };
 enum backend_word { BACKEND_NONE, BACKEND_PROCESS, BACKEND_DOCKER, N_BACKEND_WORDS };
 enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_MODES };
+enum switch_word { SWITCH_TRUE, SWITCH_FALSE, N_SWITCH_WORDS };
 enum listen_word { LISTEN_PRIVATE, N_LISTEN_WORDS };
 enum protection {
 	PROTECTION_USERNS,

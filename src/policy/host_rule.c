@@ -309,6 +309,8 @@ static int name_cmp(struct str a, struct str b)
 {
 	size_t same = 0, n = MIN(a.n, b.n), tail, first_a, first_b;
 
+	if (!n)
+		return (a.n > b.n) - (a.n < b.n);	/* `*` has no name */
 	while (same < n && a.s[a.n - 1 - same] == b.s[b.n - 1 - same])
 		same++;
 	if (same == n && (a.n == b.n || (a.n < b.n ? b.s[b.n - n - 1] : a.s[a.n - n - 1]) == '.'))

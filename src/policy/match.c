@@ -84,16 +84,20 @@ static void deny(const struct matcher *m, struct match_verdict *v, enum denial w
 }
 #pragma GCC diagnostic pop
 
-static int host_rules(const struct field_value *v, struct arena *a, const struct host_set **ret,
-		      struct cordon_err *err)
+/* All rules of a list, or those for every port alone. */
+static int make_set(const struct field_value *v, bool every_port, struct arena *a,
+		    const struct host_set **ret, struct cordon_err *err)
 {
 	struct host_rule *rules = arena_new(a, v->n + 1, sizeof(*rules));
+	size_t n = 0;
 
 	if (!rules)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++)
-		rules[i] = *v->items[i].host;
-	return host_set_new(rules, v->n, a, ret, err);
+		if (!every_port || v->items[i].host->port_last - v->items[i].host->port_first ==
+					   UINT16_MAX)
+			rules[n++] = *v->items[i].host;
+	return host_set_new(rules, n, a, ret, err);
 }
 
 int matcher_init(struct matcher *m, const struct policy *p, const struct section *s,
@@ -104,9 +108,17 @@ int matcher_init(struct matcher *m, const struct policy *p, const struct section
 		.style = p->dialect ? p->dialect->style : STYLE_NATIVE,
 		.deny_items = &s->f[F_NETWORK_DENY],
 	};
-	if (host_rules(&s->f[F_NETWORK_ALLOW], p->arena, &m->allow, err) < 0)
+	if (make_set(&s->f[F_NETWORK_ALLOW], false, p->arena, &m->allow, err) < 0 ||
+	    make_set(&s->f[F_NETWORK_DENY], false, p->arena, &m->deny, err) < 0)
 		return -1;
-	return host_rules(&s->f[F_NETWORK_DENY], p->arena, &m->deny, err);
+	return make_set(&s->f[F_NETWORK_DENY], true, p->arena, &m->deny_host, err);
+}
+
+/* Without a port the question is about the host: `*:25` does not deny it. */
+static const struct host_rule *find_denying(const struct matcher *m, const struct host *h,
+					    unsigned port)
+{
+	return host_set_find(port ? m->deny : m->deny_host, h, port, true);
 }
 
 /* A rule that a switch of the dialect stands for, not one that was written. */
@@ -145,7 +157,7 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 
 	for (size_t i = 0; i < n; i++) {
 		struct host addr = { .is_addr = true, .addr = answers[i] };
-		const struct host_rule *denied = host_set_find(m->deny, &addr, port, true);
+		const struct host_rule *denied = find_denying(m, &addr, port);
 		const char *special = host_addr_special(&answers[i]);
 		cleanup_buf struct buf what = BUF(256);
 
@@ -172,7 +184,7 @@ static void check_host(const struct matcher *m, const struct host *h, unsigned p
 	char digits[16];
 
 	host_print(h, &name);
-	rule = host_set_find(m->deny, h, port, true);
+	rule = find_denying(m, h, port);
 	if (m->mode == NETWORK_NONE) {
 		deny(m, v, DENY_MODE, buf_text(&name), "");
 	} else if (rule) {
@@ -239,7 +251,7 @@ void matcher_check(const struct matcher *m, struct str target, const struct host
 		check_url(m, target, answers, n_answers, &v);
 	else if (url_parse_hostport(target, &host, &port, why) == 0)
 		check_host(m, &host, port, answers, n_answers, &v);
-	else if (judges_schemes(m))
+	else if (judges_schemes(m) && str_find(target, '@') == target.n)
 		check_url(m, target, answers, n_answers, &v);
 	else
 		deny(m, &v, DENY_INVALID, why, "");

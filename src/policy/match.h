@@ -17,6 +17,7 @@ struct matcher {
 	enum message_style style;
 	const struct field_value *deny_items;
 	const struct host_set *allow, *deny;
+	const struct host_set *deny_host;	/* the deny rules for every port */
 };
 
 /* Of the base, or of a phase.  `p` and its arena must outlive the matcher; its

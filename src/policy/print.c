@@ -149,7 +149,7 @@ static void print_items(enum field_id id, const struct section *s, const struct 
 	size_t printed = 0;
 
 	buf_puts(out, l->open);
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < v->n && buf_ok(out); i++) {
 		if (s && print_skips(s, id, &v->items[i]))
 			continue;
 		buf_puts(out, printed ? "," : "");
@@ -168,7 +168,8 @@ static void print_value(enum field_id id, const struct section *s, const struct 
 
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
-		buf_printf(out, "\"%s\"", field_words(kind)[v->number]);
+		buf_printf(out, kind == KIND_SWITCH ? "%s" : "\"%s\"",
+			   field_words(kind)[v->number]);
 		return;
 	case SHAPE_NUMBER:
 		if (kind == KIND_COUNT && v->number != LIMIT_NONE) {
@@ -262,6 +263,8 @@ static void print_default(enum field_id id, struct buf *out)
 			rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 		}
 		buf_puts(out, is_map ? "}" : "]");
+	} else if (kind == KIND_SWITCH) {
+		buf_str(out, rest);
 	} else {
 		print_toml_string(rest, out);
 	}
@@ -357,7 +360,9 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 	enum field_kind kind = fields[id].kind;
 	enum field_shape shape = field_shape(kind);
 
-	if (shape == SHAPE_WORD) {
+	if (kind == KIND_SWITCH) {
+		json_put_bool(out, v->number == SWITCH_TRUE);
+	} else if (shape == SHAPE_WORD) {
 		json_put_text(out, field_words(kind)[v->number]);
 	} else if (shape == SHAPE_NUMBER && v->number == LIMIT_NONE) {
 		json_put_text(out, "none");
@@ -372,7 +377,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 		json_put_str(out, v->text);
 	} else {
 		json_open(out, shape == SHAPE_MAP ? '{' : '[');
-		for (size_t i = 0; i < v->n; i++)
+		for (size_t i = 0; i < v->n && buf_ok(out->out); i++)
 			if (!print_skips(s, id, &v->items[i]))
 				json_item(kind, &v->items[i], out);
 		json_close(out, shape == SHAPE_MAP ? '}' : ']');

@@ -162,18 +162,17 @@ static int item_root(struct reader *r, enum field_id id, struct str text, struct
 	return 0;
 }
 
-/* Would a part of a pattern keep it from ever matching? */
-static bool has_empty_part(struct str pattern)
+/* Is one of the parts between slashes this one? */
+static bool has_part(struct str path, const char *part)
 {
 	for (;;) {
-		size_t n = str_find(pattern, '/');
-		struct str part = str_first(pattern, n);
+		size_t n = str_find(path, '/');
 
-		if (!part.n || str_is(part, ".") || str_is(part, ".."))
+		if (str_is(str_first(path, n), part))
 			return true;
-		if (n == pattern.n)
+		if (n == path.n)
 			return false;
-		pattern = str_from_pos(pattern, n + 1);
+		path = str_from_pos(path, n + 1);
 	}
 }
 
@@ -185,14 +184,15 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	const char *path;
 
 	if (str_starts(text, "**/")) {
-		if (text.n >= PATH_MAX || has_empty_part(text))
+		if (text.n >= PATH_MAX || has_part(text, "") || has_part(text, ".") ||
+		    has_part(text, ".."))
 			return diag_error(r->diags, ret->at,
 					  "'%.*s' can never match; write '**/NAME'", STR_FMT(text));
 		return keep(r, text, ret);
 	}
 	if (expand(r, &text, ret->at) < 0)
 		return -1;
-	if (memchr(text.s, '*', text.n) && memmem(text.s, text.n, "/..", 3))
+	if (memchr(text.s, '*', text.n) && has_part(text, ".."))
 		return diag_error(r->diags, ret->at, "'%.*s' holds '..' beside a '*'; remove it",
 				  STR_FMT(text));
 	path = path_normal(r->policy->arena, text, r->base_dir);
@@ -533,6 +533,12 @@ int read_field(struct reader *r, struct section *s, enum field_id id, const stru
 		return read_list(r, s, id, v);
 	if (shape == SHAPE_MAP)
 		return read_map(r, s, id, v);
+	if (fields[id].kind == KIND_SWITCH) {
+		if (v->kind != VALUE_BOOL)
+			return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
+		read_number(s, id, v->boolean ? SWITCH_TRUE : SWITCH_FALSE, reader_at(r, v));
+		return 0;
+	}
 	if (v->kind == VALUE_STRING)
 		return read_field_text(r, s, id, v->string, reader_at(r, v));
 	if (shape == SHAPE_NUMBER && v->kind == VALUE_INT) {

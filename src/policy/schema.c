@@ -30,9 +30,9 @@ static void number(enum field_kind kind, struct json_out *j)
 	json_open(j, '{');
 	type(j, "string");
 	json_key(j, "pattern");
-	json_put_text(j, kind == KIND_SIZE	     ? "^([0-9]+[KMG]?|none)$"
-		     : kind == KIND_DURATION ? "^([0-9]+(ms|s|m|h)?|none)$"
-					     : "^([0-9]+|none)$");
+	json_put_text(j, kind == KIND_SIZE	     ? "^(0*[1-9][0-9]*[KMG]?|none)$"
+		     : kind == KIND_DURATION ? "^(0*[1-9][0-9]*(ms|s|m|h)?|none)$"
+					     : "^(0*[1-9][0-9]*|none)$");
 	json_close(j, '}');
 	json_close(j, ']');
 }
@@ -68,13 +68,18 @@ static void field_schema(enum field_id id, struct json_out *j)
 	json_put_text(j, fields[id].help);
 	switch (field_shape(kind)) {
 	case SHAPE_WORD:
-		words(kind, j);
+		if (kind == KIND_SWITCH)
+			type(j, "boolean");
+		else
+			words(kind, j);
 		break;
 	case SHAPE_NUMBER:
 		number(kind, j);
 		break;
 	case SHAPE_TEXT:
 		type(j, "string");
+		json_key(j, "pattern");
+		json_put_text(j, "\\S");
 		break;
 	case SHAPE_LIST:
 		list(kind, j);

@@ -352,7 +352,7 @@ static void print_network(const char *key, const struct task_network *net, struc
 	json_put_text(out, field_words(KIND_NETWORK_MODE)[net->mode]);
 	json_key(out, "allowed_hosts");
 	json_open(out, '[');
-	for (size_t i = 0; i < net->n_hosts; i++)
+	for (size_t i = 0; i < net->n_hosts && buf_ok(out->out); i++)
 		json_put_str(out, net->hosts[i].text);
 	json_close(out, ']');
 	json_close(out, '}');

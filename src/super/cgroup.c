@@ -2,15 +2,18 @@
  * caller's rights. */
 #include "super/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
+#define NAME_START		"cordon-"
 #define FILE_BYTES		4096	/* of the small files; no line we look for is later */
 #define MAX_NAMES		64	/* groups of one process id, live or left behind */
 #define REMOVE_TRIES		60
@@ -134,34 +137,89 @@ int cgroup_own_open(const char *mount, struct str own, char path[CGROUP_PATH_BYT
 	return 0;
 }
 
+static int open_group(int parent_fd, const char *name)
+{
+	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Open a group that was just made and lock it: the lock says that its maker
+ * lives.  -1 when that fails; *ret_lost where another's clean-up was faster. */
+static int open_locked(int parent_fd, const char *name, bool *ret_lost)
+{
+	cleanup_fd int fd = open_group(parent_fd, name);
+	struct stat ours, there;
+
+	*ret_lost = false;
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		*ret_lost = errno == ENOENT || errno == EWOULDBLOCK;
+		return -1;
+	}
+	if (fstat(fd, &ours) < 0 || fstatat(parent_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    ours.st_ino != there.st_ino) {
+		*ret_lost = true;
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
 int cgroup_new(const char *parent, int parent_fd, struct cgroup *ret, struct cordon_err *err)
 {
 	cleanup_fd int parent_owned = parent_fd;
 	struct cgroup g = CGROUP_NONE;
-	int made = -1;
+	bool lost;
 
 	/* Process ids come back, and a killed supervisor leaves its group: take
 	 * the next name then, never that group. */
-	for (int seq = 0; made < 0 && seq < MAX_NAMES; seq++) {
-		snprintf(g.name, sizeof(g.name), "cordon-%d-%d", getpid(), seq);
-		made = mkdirat(parent_fd, g.name, 0755);
-		if (made < 0 && errno != EEXIST)
+	for (int seq = 0; g.fd < 0 && seq < MAX_NAMES; seq++) {
+		snprintf(g.name, sizeof(g.name), NAME_START "%d-%d", getpid(), seq);
+		if (mkdirat(parent_fd, g.name, 0755) < 0) {
+			if (errno == EEXIST)
+				continue;
 			break;
+		}
+		g.fd = open_locked(parent_fd, g.name, &lost);
+		if (g.fd < 0 && !lost) {
+			err_sys(err, CORDON_E_SETUP, "cannot open the group '%s/%s'", parent,
+				g.name);
+			unlinkat(parent_fd, g.name, AT_REMOVEDIR);
+			return -1;
+		}
 	}
-	if (made < 0)
+	if (g.fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the group '%s/%s'", parent,
 			       g.name);
-	g.fd = openat(parent_fd, g.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (g.fd < 0) {
-		err_sys(err, CORDON_E_SETUP, "cannot open the group '%s/%s'", parent, g.name);
-		unlinkat(parent_fd, g.name, AT_REMOVEDIR);
-		return -1;
-	}
 	if (snprintf(g.path, sizeof(g.path), "%s/%s", parent, g.name) >= (int)sizeof(g.path))
 		g.path[sizeof(g.path) - 1] = '\0';
 	g.parent_fd = fd_take(&parent_owned);
 	*ret = g;
 	return 0;
+}
+
+/* Remove a group whose maker was killed: nobody holds its lock.  One that has
+ * processes stays, since the kernel refuses. */
+static void remove_stale(int parent_fd, const char *name)
+{
+	cleanup_fd int fd = open_group(parent_fd, name);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+static void remove_all_stale(int parent_fd)
+{
+	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!dir) {
+		fd_close(&fd);
+		return;
+	}
+	while ((e = readdir(dir))) {
+		if (str_starts(str_from(e->d_name), NAME_START))
+			remove_stale(parent_fd, e->d_name);
+	}
+	closedir(dir);
 }
 
 bool cgroup_release(struct cgroup *g)
@@ -176,6 +234,9 @@ bool cgroup_release(struct cgroup *g)
 		nanosleep(&wait, NULL);
 		wait.tv_nsec = MIN(wait.tv_nsec * 2, REMOVE_WAIT_MAX_NS);
 	}
+	/* At the end of a run and not at its start, where someone waits. */
+	if (g->fd >= 0)
+		remove_all_stale(g->parent_fd);
 	fd_close(&g->fd);
 	fd_close(&g->parent_fd);
 	return gone;

@@ -45,7 +45,8 @@ struct cgroup {
 int cgroup_new(const char *parent, int parent_fd, struct cgroup *ret, struct cordon_err *err)
 	MUST_USE;
 /* Remove it, for up to a second: ended processes that were not waited for keep
- * it busy.  False when it is still there. */
+ * it busy.  False when it is still there.  Also removes groups beside it whose
+ * makers were killed. */
 bool cgroup_release(struct cgroup *g);
 
 /* Contents of a file of a group, at `dir_fd`.  Reading neither allocates nor

@@ -147,12 +147,18 @@ static int become_reader(struct start *s, struct cordon_err *err)
 	return keep_only(keep, ARRAY_SIZE(keep), err);
 }
 
+/* What the kernel refuses at a mount point (renaming it, or something over it)
+ * it refuses only to those who see the mount. */
 static int become_actor(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, s->ready };
 
-	if (enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT, err) < 0)
+	if (enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN, err) < 0)
+		return -1;
+	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
+		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
+	if (guard_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
 	if (s->o->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->o->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the Landlock rules of the tree");
@@ -219,11 +225,24 @@ static int start_pair(struct start *s, struct pollfd *ret, struct cordon_err *er
 	return rc;
 }
 
+/* They would end with us; but collected by us they are nobody's business. */
+static void end_all(const struct pollfd *pidfds)
+{
+	siginfo_t info;
+
+	for (size_t i = 0; i < 2 * N_PAIRS; i++)
+		syscall(SYS_pidfd_send_signal, pidfds[i].fd, SIGKILL, NULL, 0);
+	for (size_t i = 0; i < 2 * N_PAIRS; i++)
+		while (waitid(P_PIDFD, (id_t)pidfds[i].fd, &info, WEXITED) < 0 && errno == EINTR)
+			;
+}
+
 static int keep(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
-	int fds[] = { o->listener, o->userns, o->ruleset, o->alive, s->worker.denials, s->ready };
-	struct pollfd watched[2 * N_PAIRS + 1] = { { .fd = o->alive, .events = POLLIN } };
+	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset,
+		      o->alive,	   s->worker.denials, s->ready };
+	struct pollfd watched[2 * N_PAIRS + 2] = { 0 };
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
@@ -234,13 +253,16 @@ static int keep(struct start *s, struct cordon_err *err)
 	if (s->worker.proc < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc");
 	for (size_t i = 0; i < N_PAIRS; i++)
-		if (start_pair(s, &watched[1 + 2 * i], err) < 0)
+		if (start_pair(s, &watched[2 * i], err) < 0)
 			return -1;
-	for (size_t i = 1; i < ARRAY_SIZE(watched); i++)
-		watched[i].events = POLLIN;
 	close(o->listener);
+	watched[2 * N_PAIRS].fd = o->alive;
+	for (size_t i = 0; i <= 2 * N_PAIRS; i++)
+		watched[i].events = POLLIN;
+	watched[2 * N_PAIRS + 1].fd = s->worker.denials;	/* closed: guard_stop() */
 	while (poll(watched, ARRAY_SIZE(watched), -1) < 0 && errno == EINTR)
 		;
+	end_all(watched);
 	return 0;
 }
 
@@ -381,17 +403,16 @@ void guard_stop(struct guard *g)
 
 	if (!g)
 		return;
+	fd_close(&g->denials);
 	if (g->keeper >= 0) {
-		syscall(SYS_pidfd_send_signal, g->keeper, SIGKILL, NULL, 0);
 		while (waitid(P_PIDFD, (id_t)g->keeper, &info, WEXITED) < 0 && errno == EINTR)
 			;
-		/* The others end with it; the pipe ends with the last. */
+		/* Who waits for a FIFO ends after it; the pipe ends with the last. */
 		while (read(g->ready, rest, sizeof(rest)) > 0 || errno == EINTR)
 			errno = 0;
 	}
 	fd_close(&g->keeper);
 	fd_close(&g->ready);
-	fd_close(&g->denials);
 	guard_names_release(&g->names);
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));

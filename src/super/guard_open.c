@@ -29,9 +29,9 @@
 #define LARGE_FILE	0100000
 #endif
 
-#define OPEN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | \
-			 O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | O_DIRECTORY | \
-			 O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
+#define OPEN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | \
+			 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | \
+			 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
 /* Of an object that exists. */
 #define REOPEN_FLAGS	(OPEN_FLAGS & ~(O_CREAT | O_EXCL | O_NOFOLLOW))
 #define FIFO_LOOK_US	100000		/* how often to see whether anyone still waits */
@@ -44,12 +44,13 @@ enum next {
 	NEXT_AGAIN = -5003	/* it changed meanwhile */
 };
 
-/* Install the descriptor in the caller and answer with its number. */
+/* Install the descriptor in the caller and answer with its number.  Ours is
+ * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
+ * it has written and closed could be found busy by execve, a FIFO's end open. */
 static void give(const struct guard_actor *a, int fd)
 {
 	struct seccomp_notif_addfd add = {
 		.id = a->req.id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (unsigned)fd,
 		.newfd_flags = a->req.flags & O_CLOEXEC,
 	};
@@ -58,8 +59,8 @@ static void give(const struct guard_actor *a, int fd)
 	do
 		rc = guard_rc(ioctl(a->w->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
 	while (rc == -EINTR);
-	if (rc < 0)
-		guard_answer(a->w->listener, a->req.id, rc);
+	close(fd);
+	guard_answer(a->w->listener, a->req.id, rc);
 }
 
 /* Opened without waiting; make it as the caller wanted. */
@@ -95,7 +96,7 @@ static void interrupt(int signal)
 /* Wait in open() for the other end, for as long as the caller does. */
 static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 {
-	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } };
+	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } }, never = { 0 };
 	struct sigaction act = { .sa_handler = interrupt };
 	int rc = -EINTR;
 
@@ -105,6 +106,7 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (rc == -EINTR && guard_is_valid(a->w->listener, a->req.id))
 		rc = reopen(a->w, fd, a->req.flags);
+	setitimer(ITIMER_REAL, &never, NULL);
 	if (rc >= 0)
 		give(a, rc);
 	else
@@ -144,17 +146,19 @@ static int open_fifo(struct guard_actor *a, int fd)
 static int open_tty(struct guard_actor *a)
 {
 	int tty = guard_ask(a, GUARD_ASK_TTY, -1, NULL);
+	/* The number is packed: minor 19-8, major, minor 7-0. */
+	unsigned major = (unsigned)tty >> 8 & 0xfff;
+	unsigned minor = ((unsigned)tty >> 12 & 0xfff00) | ((unsigned)tty & 0xff);
 	cleanup_fd int fd = -1;
 	char path[64];
 	struct stat st;
 
 	if (tty < 0)
 		return tty;
-	/* The number is packed: minor 7-0, major, minor 19-8; pts have 136 on. */
-	snprintf(path, sizeof(path), "/dev/pts/%d", ((tty >> 12) & 0xfff00) | (tty & 0xff));
+	snprintf(path, sizeof(path), "/dev/pts/%u", minor);
 	fd = openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) ||
-	    st.st_rdev != makedev((unsigned)tty >> 8 & 0xfff, ((tty >> 12) & 0xfff00) | (tty & 0xff)))
+	    st.st_rdev != makedev(major, minor))
 		return -ENXIO;
 	return without_nonblock(a, reopen(a->w, fd, a->req.flags | O_NONBLOCK));
 }
@@ -234,7 +238,9 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
-	if (verdict != GUARD_HELD)
+	/* A file where a guarded name's path leads through can stand for it all:
+	 * git takes a file `.git` for the word where its directory is. */
+	if (verdict == GUARD_FREE)
 		rc = open_new(a, p);
 	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		rc = -EEXIST;
@@ -307,7 +313,6 @@ int guard_open_file(struct guard_actor *a)
 		rc = step(a, &base, path);
 	if (rc >= 0) {
 		give(a, rc);
-		close(rc);
 		return GUARD_ANSWERED;
 	}
 	return rc <= NEXT_FOLLOW ? -ELOOP : rc;

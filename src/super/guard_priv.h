@@ -113,7 +113,13 @@ struct guard_request {
 #define GUARD_REQUEST_HEAD	offsetof(struct guard_request, texts)
 
 /* From the actor to the reader: what else it needs, or GUARD_DONE. */
-enum guard_ask { GUARD_DONE, GUARD_ASK_CWD, GUARD_ASK_FD, GUARD_ASK_TTY };
+enum guard_ask {
+	GUARD_DONE,
+	GUARD_ASK_CWD,
+	GUARD_ASK_FD,
+	GUARD_ASK_TTY,
+	GUARD_ASK_CLOSED	/* nothing: an answer says that what was sent is closed there */
+};
 struct guard_question {
 	enum guard_ask ask;
 	int fd;
@@ -158,7 +164,7 @@ bool guard_is_valid(int listener, uint64_t id);
 /* Permitted and effective capabilities (bits) become these. */
 int guard_set_caps(uint64_t caps, struct cordon_err *err) MUST_USE;
 
-/* --- the actor: guard_serve.c, guard_open.c, guard_path.c ------------------- */
+/* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
 
 struct guard_actor {
 	struct guard_worker *w;

@@ -22,84 +22,31 @@
 #include "base/fd.h"
 #include "plan/guard_filter.h"
 
+#define N_KNOWN		64	/* callers whose files stay open */
+
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD	O_EXCL	/* Linux 6.9 */
 #endif
 
-/* --- the socket of a pair --------------------------------------------------- */
-
-/* Room for the descriptors of one message. */
-union control {
-	struct cmsghdr head;
-	char bytes[CMSG_SPACE(sizeof(int) * N_GUARD_SLOTS)];
-};
-
-int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds)
-{
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = n };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	union control control = { 0 };
-
-	if (n_fds) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * n_fds),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
-	}
-	return guard_rc(sendmsg(sock, &msg, MSG_NOSIGNAL));
-}
-
-int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds)
-{
-	struct iovec iov = { .iov_base = data, .iov_len = n };
-	union control control = { 0 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	const struct cmsghdr *c;
-	int rc;
-
-	do
-		rc = guard_rc(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC));
-	while (rc == -EINTR);
-	*n_fds = 0;
-	if (rc < 0)
-		return rc;
-	for (c = CMSG_FIRSTHDR(&msg); c && c->cmsg_type == SCM_RIGHTS; c = NULL) {
-		*n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(c), *n_fds * sizeof(int));
-	}
-	return rc;
-}
-
-/* --- the listener ----------------------------------------------------------- */
-
-bool guard_is_valid(int listener, uint64_t id)
-{
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
-void guard_answer(int listener, uint64_t id, int rc)
-{
-	struct seccomp_notif_resp resp = { .id = id, .error = MIN(rc, 0), .val = MAX(rc, 0) };
-
-	/* It fails when the caller is gone, and then nobody waits. */
-	while (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
-		;
-}
-
 /* --- one caller ------------------------------------------------------------- */
+
+/* A thread that called before: opening its files again costs more than the
+ * rest.  They stay those of that very thread, and fail once it is gone. */
+struct known {
+	pid_t tid;			/* here; 0: none */
+	int proc, status;
+};
 
 struct reader {
 	const struct guard_worker *w;
+	struct known known[N_KNOWN];	/* by number */
 	char own[4096];			/* our uid, gid and groups, as status has them */
 	bool told_root;			/* the actor has it */
 	uint64_t root_mount, root_inode;
 	/* What is being served. */
 	struct guard_request req;
 	int fds[N_GUARD_SLOTS];
-	int proc;			/* folder of the calling thread */
+	int proc;			/* folder of the calling thread; of `known` */
 	pid_t tid;			/* its number here */
 	pid_t tgid;
 };
@@ -179,18 +126,61 @@ static int take_base(struct reader *r, int fd, const char *path, enum guard_slot
 	return 0;
 }
 
-static int read_status(int proc, const char *name, char *text, size_t n)
+/* A file of procfs, which comes in one piece; bytes or -errno. */
+static int read_proc(int fd, char *text, size_t n)
+{
+	int got = guard_rc(pread(fd, text, n - 1, 0));
+
+	text[MAX(got, 0)] = '\0';
+	return got;
+}
+
+static int read_proc_at(int proc, const char *name, char *text, size_t n)
 {
 	cleanup_fd int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
-	size_t got = 0;
-	ssize_t more;
 
-	if (fd < 0)
-		return guard_rc(fd);
-	while (got < n - 1 && (more = read(fd, text + got, n - 1 - got)) > 0)
-		got += (size_t)more;
-	text[got] = '\0';
-	return (int)got;
+	return fd < 0 ? guard_rc(fd) : read_proc(fd, text, n);
+}
+
+static int open_known(const struct reader *r, struct known *k)
+{
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof(name), "%d", k->tid);
+	k->proc = openat(r->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (k->proc < 0)
+		return guard_rc(k->proc);
+	k->status = openat(k->proc, "status", O_RDONLY | O_CLOEXEC);
+	rc = guard_rc(k->status);
+	if (rc < 0)
+		fd_close(&k->proc);
+	return MIN(rc, 0);
+}
+
+/* Find the caller's folder and its status; bytes of that, or -errno. */
+static int find_caller(struct reader *r, char *status, size_t n)
+{
+	struct known *k = &r->known[(unsigned)r->tid % N_KNOWN];
+	int rc = -ESRCH;
+
+	if (k->tid == r->tid)
+		rc = read_proc(k->status, status, n);
+	if (rc < 0) {
+		if (k->tid) {
+			fd_close(&k->proc);
+			fd_close(&k->status);
+		}
+		k->tid = r->tid;
+		rc = open_known(r, k);
+		if (rc < 0) {
+			k->tid = 0;
+			return rc;
+		}
+		rc = read_proc(k->status, status, n);
+	}
+	r->proc = k->proc;
+	return rc;
 }
 
 /* Whose rights: the lines that must be equal for caller and actor. */
@@ -224,14 +214,10 @@ static unsigned octal(struct str s)
 }
 
 /* Umask, numbers and rights of the caller. */
-static int take_status(struct reader *r)
+static int take_status(struct reader *r, struct str status)
 {
-	char text[4096], rights[4096];
-	int n = read_status(r->proc, "status", text, sizeof(text));
-	struct str status = { text, n < 0 ? 0 : (size_t)n };
+	char rights[4096];
 
-	if (n < 0)
-		return n;
 	if (rights_of(status, rights, sizeof(rights)) < 0 || strcmp(rights, r->own) != 0)
 		return -EPERM;
 	r->req.umask = octal(guard_status(status, "Umask"));
@@ -245,10 +231,10 @@ static int take_status(struct reader *r)
 static int take_root(struct reader *r)
 {
 	struct guard_shared *s = r->w->shared;
-	cleanup_fd int root = openat(r->proc, "root", O_PATH | O_CLOEXEC);
 	struct statx st;
+	int rc;
 
-	if (root < 0 || statx(root, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
+	if (statx(r->proc, "root", 0, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return guard_rc(-1);
 	if (!r->told_root) {
 		pthread_rwlock_wrlock(&s->lock);
@@ -263,8 +249,12 @@ static int take_root(struct reader *r)
 	}
 	if (r->root_mount != st.stx_mnt_id || r->root_inode != st.stx_ino)
 		return -EPERM;
-	if (!r->told_root)
-		r->fds[GUARD_SLOT_ROOT] = fd_take(&root);
+	if (r->told_root)
+		return 0;
+	rc = guard_rc(openat(r->proc, "root", O_PATH | O_CLOEXEC));
+	if (rc < 0)
+		return rc;
+	r->fds[GUARD_SLOT_ROOT] = rc;
 	return 0;
 }
 
@@ -374,7 +364,7 @@ static int take_bases(struct reader *r, const struct shape *s, const uint64_t *a
 }
 
 /* Everything the actor needs to know; 0 or -errno for the caller. */
-static int take_down(struct reader *r, const struct seccomp_notif *call)
+static int take_down(struct reader *r, const struct seccomp_notif *call, struct str status)
 {
 	const struct shape *s = find_shape(call->data.nr);
 	uint64_t args[6];
@@ -393,7 +383,7 @@ static int take_down(struct reader *r, const struct seccomp_notif *call)
 	if (s->nr == SYS_creat)
 		r->req.flags = O_CREAT | O_WRONLY | O_TRUNC;
 #endif
-	rc = take_status(r);
+	rc = take_status(r, status);
 	if (rc == 0)
 		rc = take_root(r);
 	if (rc < 0)
@@ -409,7 +399,7 @@ static int take_down(struct reader *r, const struct seccomp_notif *call)
 static int controlling_tty(const struct reader *r)
 {
 	char text[1024], *at;
-	int n = read_status(r->proc, "stat", text, sizeof(text)), tty = 0;
+	int n = read_proc_at(r->proc, "stat", text, sizeof(text)), tty = 0;
 
 	at = n < 0 ? NULL : strrchr(text, ')');	/* the name may hold anything */
 	if (!at || sscanf(at, ") %*c %*d %*d %*d %d", &tty) != 1 || tty == 0)
@@ -433,7 +423,7 @@ static bool attend(struct reader *r)
 			return true;
 		if (q.ask == GUARD_ASK_TTY) {
 			reply.rc = controlling_tty(r);
-		} else {
+		} else if (q.ask != GUARD_ASK_CLOSED) {
 			snprintf(name, sizeof(name), q.ask == GUARD_ASK_CWD ? "cwd" : "fd/%d",
 				 q.fd);
 			fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
@@ -443,6 +433,12 @@ static bool attend(struct reader *r)
 			return false;
 	}
 	return false;
+}
+
+static void close_slots(struct reader *r)
+{
+	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
+		fd_close(&r->fds[i]);
 }
 
 static bool hand_over(struct reader *r)
@@ -459,12 +455,13 @@ static bool hand_over(struct reader *r)
 		       n) < 0)
 		return false;
 	r->told_root = true;
+	close_slots(r);
 	return attend(r);
 }
 
 static bool serve(struct reader *r, const struct seccomp_notif *call)
 {
-	char name[32];
+	char status[4096];
 	bool good = true;
 	int rc;
 
@@ -472,18 +469,14 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 		r->fds[i] = -1;
 	r->tid = (pid_t)call->pid;
-	snprintf(name, sizeof(name), "%d", r->tid);
-	r->proc = openat(r->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	rc = guard_rc(r->proc);
+	rc = find_caller(r, status, sizeof(status));
 	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
-		rc = take_down(r, call);
+		rc = take_down(r, call, (struct str){ status, (size_t)rc });
 	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
 		good = hand_over(r);
 	else if (rc < 0)
 		guard_answer(r->w->listener, call->id, rc);
-	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
-		fd_close(&r->fds[i]);
-	fd_close(&r->proc);
+	close_slots(r);
 	return good;
 }
 
@@ -492,7 +485,7 @@ void guard_reader_loop(const struct guard_worker *w)
 	static struct reader r;
 	struct seccomp_notif call;
 	char status[4096];
-	int n = read_status(w->proc, "self/status", status, sizeof(status));
+	int n = read_proc_at(w->proc, "self/status", status, sizeof(status));
 
 	r.w = w;
 	if (n < 0 || rights_of((struct str){ status, (size_t)n }, r.own, sizeof(r.own)) < 0)

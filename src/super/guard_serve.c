@@ -100,8 +100,8 @@ static int make_one(struct guard_actor *a)
 		return rc;
 	guard_lock(a, false);
 	rc = guard_judge(a, &p, &verdict);
-	/* A link must not stand where a guarded name's path leads through. */
-	if (rc == 0 && verdict == GUARD_PREFIX && a->req.op == GUARD_SYMLINK)
+	/* Only a directory may stand where a guarded name's path leads through. */
+	if (rc == 0 && verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR)
 		verdict = GUARD_HELD;
 	if (rc == 0 && verdict == GUARD_HELD)
 		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path);
@@ -138,7 +138,7 @@ static int link_alone(struct guard_actor *a, int source, struct guard_place *p)
 		return rc;
 	if (fstat(source, &st) < 0)
 		return guard_rc(-1);
-	if (verdict == GUARD_HELD || (verdict == GUARD_PREFIX && S_ISLNK(st.st_mode)))
+	if (verdict != GUARD_FREE)
 		return exists(p) ? -EEXIST : guard_refuse(a, p->path);
 	/* Another name for what is guarded would not be. */
 	rc = guard_fd_path(a->w, source, path, sizeof(path));
@@ -229,7 +229,7 @@ static int bind_alone(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
-	if (verdict == GUARD_HELD)
+	if (verdict != GUARD_FREE)
 		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path);
 	if (!p->magic) {
 		if (base >= 0 && fchdir(base) < 0)
@@ -249,8 +249,11 @@ static int make_bind(struct guard_actor *a)
 {
 	cleanup_place struct guard_place p = GUARD_PLACE;
 	struct sockaddr_storage addr = { 0 };
-	int rc;
+	/* The caller may close the socket at once, and then nobody may hold it. */
+	int rc = guard_ask(a, GUARD_ASK_CLOSED, -1, NULL);
 
+	if (rc < 0)
+		return rc;
 	if (!a->req.n_new) {
 		memcpy(&addr, old_text(a), a->req.n_old);
 		return guard_rc(bind(a->fds[GUARD_SLOT_SOCKET], (const struct sockaddr *)&addr,
@@ -326,10 +329,10 @@ void guard_actor_loop(struct guard_worker *w)
 		a.links = 0;
 		umask(a.req.umask);
 		rc = acts[a.req.op](&a);
-		if (rc != GUARD_ANSWERED)
-			guard_answer(w->listener, a.req.id, rc);
 		for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 			fd_close(&a.fds[i]);
+		if (rc != GUARD_ANSWERED)
+			guard_answer(w->listener, a.req.id, rc);
 		if (guard_send(w->sock, &done, sizeof(done), NULL, 0) < 0)
 			return;
 	}

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "super/cgroup.h"
 #include "super/limiter_priv.h"
 
 #define MEMORY_RATE		(4LL << 30)	/* bytes a second and CPU; 2 to 3.7 were measured */
@@ -42,7 +43,7 @@ struct limiter {
 	int64_t cpu_limit_us;		/* INT64_MAX: none */
 	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
 	long n_cpus;
-	bool said_cpu, said_memory;
+	bool said_cpu, said_memory, said_tasks;
 };
 
 const char *limit_kind_name(enum limit_kind kind)
@@ -71,9 +72,13 @@ int64_t limiter_memory_wait_us(int64_t headroom, long n_cpus)
 enum host_cgroup limiter_detect_in(const struct limiter_paths *paths)
 {
 	static const enum host_cgroup order[] = { HOST_CGROUP_V2, HOST_CGROUP_V1 };
+	char text[CGROUP_SELF_BYTES];
+	struct cordon_err err;
 
+	if (cgroup_self_read(paths->self, text, &err) < 0)
+		return HOST_CGROUP_NONE;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (mechanisms[order[i]]->probe(paths))
+		if (mechanisms[order[i]]->probe(paths, text))
 			return order[i];
 	}
 	return HOST_CGROUP_NONE;
@@ -165,6 +170,9 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;
+	} else if (s.tasks_over && !l->said_tasks) {
+		l->said_tasks = true;
+		over = LIMIT_PROCESSES;
 	} else if (watch_cpu && s.cpu_us >= l->cpu_limit_us) {
 		l->said_cpu = true;
 		watch_cpu = false;

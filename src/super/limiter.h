@@ -7,7 +7,7 @@
  * wall time and output are not here.
  *
  *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶
- *   check… ─▶ (the tree is gone) ─▶ usage ─▶ free
+ *   check… ─▶ (the tree is gone) ─▶ check ─▶ usage ─▶ free
  */
 #ifndef SUPER_LIMITER_H
 #define SUPER_LIMITER_H
@@ -72,9 +72,12 @@ int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err) MUST_USE;
  * the root of its procfs), or -1 where a cgroup counts; `init` is its first
  * process as seen from here.  Neither is kept. */
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err) MUST_USE;
-/* Look.  LIMIT_CPU and LIMIT_MEMORY are said once each: on LIMIT_CPU the caller
- * sends SIGXCPU, then SIGKILL after a grace; on LIMIT_MEMORY SIGKILL.  Never
- * LIMIT_PROCESSES: what is over that limit is refused by the kernel.
+/* Look.  Each limit is said once: on LIMIT_CPU the caller
+ * sends SIGXCPU, then SIGKILL after a grace; on LIMIT_MEMORY SIGKILL.  So also
+ * on LIMIT_PROCESSES, which is said only where the kernel does not refuse what
+ * is over that limit: to root without a cgroup.  A check
+ * once more when the tree is gone tells whether the kernel ended it for memory:
+ * with version 2 it kills all of the tree before anyone can look.
  * *ret_wait_us: when to look again at the latest (-1: never).  Does not block
  * and does not allocate. */
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);

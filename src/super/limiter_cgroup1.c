@@ -60,9 +60,12 @@ static int open_own(const struct limiter_paths *paths, const char *text, enum co
 	ret->id = own.id;
 	if (snprintf(mount, sizeof(mount), "%s/%s", paths->base, name) >= (int)sizeof(mount))
 		return err_set(err, CORDON_E_HOST, "the path of '%s' is too long", name);
+	if (cgroup_own_open(mount, own.path, ret->path, &ret->fd, err) == 0)
+		return 0;
+	if (str_is(own.controllers, name))
+		return -1;
 	/* Mounted together and without links, the folder is the list. */
-	if (access(mount, F_OK) < 0)
-		snprintf(mount, sizeof(mount), "%s/%.*s", paths->base, STR_FMT(own.controllers));
+	snprintf(mount, sizeof(mount), "%s/%.*s", paths->base, STR_FMT(own.controllers));
 	return cgroup_own_open(mount, own.path, ret->path, &ret->fd, err);
 }
 
@@ -167,20 +170,17 @@ static void *cgroup1_open(const struct limiter_paths *paths, const struct plan_l
 	return s;
 }
 
-static bool cgroup1_probe(const struct limiter_paths *paths)
+static bool cgroup1_probe(const struct limiter_paths *paths, const char *text)
 {
-	char text[CGROUP_SELF_BYTES];
 	struct cordon_err err;
 	struct place own;
 
-	if (cgroup_self_read(paths->self, text, &err) < 0)
-		return false;
 	for (size_t c = 0; c < N_CONTROLLERS; c++) {
 		bool can;
 
 		if (open_own(paths, text, (enum controller)c, &own, &err) < 0)
 			return false;
-		can = cgroup_can_write(own.fd, ".") && cgroup_can_write(own.fd, "cgroup.procs");
+		can = cgroup_can_write(own.fd, ".");
 		close(own.fd);
 		if (!can)
 			return false;

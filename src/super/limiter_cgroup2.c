@@ -30,24 +30,22 @@ struct state {
 
 /* Our own group: at the mount of a machine with version 2 alone, or of one
  * with both. */
-static int open_own(const struct limiter_paths *paths, char path[CGROUP_PATH_BYTES], int *ret_fd,
-		    struct cordon_err *err)
+static int open_own(const struct limiter_paths *paths, const char *text,
+		    char path[CGROUP_PATH_BYTES], int *ret_fd, struct cordon_err *err)
 {
 	static const char *const mounts[] = { "", "/unified" };
-	char text[CGROUP_SELF_BYTES], mount[CGROUP_PATH_BYTES];
+	char mount[CGROUP_PATH_BYTES];
 	struct cgroup_own own;
 
-	if (cgroup_self_read(paths->self, text, err) < 0)
-		return -1;
 	if (!cgroup_self_find(text, "", &own))
 		return err_set(err, CORDON_E_HOST, "'%s' names no group of version 2", paths->self);
 	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
-		cleanup_fd int fd = -1;
-
+		snprintf(path, CGROUP_PATH_BYTES, "%s%s/cgroup.controllers", paths->base,
+			 mounts[i]);
+		if (access(path, F_OK) < 0)
+			continue;
 		snprintf(mount, sizeof(mount), "%s%s", paths->base, mounts[i]);
-		fd = open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0 && faccessat(fd, "cgroup.controllers", F_OK, 0) == 0)
-			return cgroup_own_open(mount, own.path, path, ret_fd, err);
+		return cgroup_own_open(mount, own.path, path, ret_fd, err);
 	}
 	return err_set(err, CORDON_E_HOST, "no cgroup of version 2 is mounted at '%s'",
 		       paths->base);
@@ -196,7 +194,7 @@ static void *cgroup2_open(const struct limiter_paths *paths, const struct plan_l
 			  struct cordon_err *err)
 {
 	struct state *s = calloc(1, sizeof(*s));
-	char path[CGROUP_PATH_BYTES];
+	char text[CGROUP_SELF_BYTES], path[CGROUP_PATH_BYTES];
 	cleanup_fd int fd = -1;
 
 	if (!s) {
@@ -205,7 +203,8 @@ static void *cgroup2_open(const struct limiter_paths *paths, const struct plan_l
 	}
 	s->tree = s->leaf = CGROUP_NONE;
 	s->events_fd = s->event_fd = -1;
-	if (open_own(paths, path, &fd, err) < 0 || check_own(fd, path, err) < 0 ||
+	if (cgroup_self_read(paths->self, text, err) < 0 ||
+	    open_own(paths, text, path, &fd, err) < 0 || check_own(fd, path, err) < 0 ||
 	    enable_needed(s, fd, path, err) < 0 ||
 	    cgroup_new(path, fd_take(&fd), &s->tree, err) < 0 ||
 	    set_limits(&s->tree, limits, err) < 0 || check_counters(&s->tree, err) < 0 ||
@@ -216,13 +215,13 @@ static void *cgroup2_open(const struct limiter_paths *paths, const struct plan_l
 	return s;
 }
 
-static bool cgroup2_probe(const struct limiter_paths *paths)
+static bool cgroup2_probe(const struct limiter_paths *paths, const char *text)
 {
 	char path[CGROUP_PATH_BYTES];
 	cleanup_fd int fd = -1;
 	struct cordon_err err;
 
-	return open_own(paths, path, &fd, &err) == 0 && check_own(fd, path, &err) == 0;
+	return open_own(paths, text, path, &fd, &err) == 0 && check_own(fd, path, &err) == 0;
 }
 
 static int cgroup2_cgroup_fd(const void *state)

@@ -14,14 +14,16 @@ struct limiter_paths {
 struct limiter_sample {
 	int64_t cpu_us;			/* used so far; -1: not known */
 	bool memory_over;
+	bool tasks_over;		/* more tasks than the limit, which nothing else bounds */
 	int64_t wait_us;		/* for memory's sake; -1: none */
 };
 
 /* One mechanism.  `state` is what open() returned; the other functions are
  * called with it and only after open() succeeded. */
 struct limiter_ops {
-	/* Can it be used?  Changes nothing; NULL: always. */
-	bool (*probe)(const struct limiter_paths *paths);
+	/* Can it be used?  `text` is what paths->self says.  Changes nothing;
+	 * NULL: always. */
+	bool (*probe)(const struct limiter_paths *paths, const char *text);
 	/* Make what is needed before the tree exists; on failure nothing is left. */
 	void *(*open)(const struct limiter_paths *paths, const struct plan_limits *limits,
 		      struct cordon_err *err);

@@ -33,7 +33,8 @@ void run_result_add_denial(struct run_result *r, const char *kind, const char *w
 	struct run_denial *d = &r->denials[r->n_denials];
 
 	for (size_t i = 0; i < r->n_denials; i++)
-		if (strcmp(r->denials[i].what, what) == 0 && strcmp(r->denials[i].kind, kind) == 0) {
+		if (strcmp(r->denials[i].what, what) == 0 &&
+		    strcmp(r->denials[i].kind, kind) == 0) {
 			r->denials[i].count++;
 			return;
 		}
@@ -112,6 +113,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	}
 	json_key(j, "hint");
 	json_put_text(j, r->exec_errno ? "cordon explain shows what can be seen inside" :
+			 r->hint       ? r->hint :
 					 "cordon doctor says what this machine offers");
 	json_close(j, '}');
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,12 +33,14 @@ struct run {
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;
+	enum host_cgroup cgroup;
 	struct guard *guard;
 	struct stdio stdio;
 	struct live live;
 	int signals;
+	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
-	int userns;		/* of the tree, for the guard; or -1 */
+	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
 	bool paused;		/* everything inside was stopped together with us */
@@ -67,9 +70,13 @@ struct timespec run_wait(int64_t next_us)
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* Without a pid namespace it is init that must do it, and then ends. */
 static void kill_tree(struct run *r)
 {
-	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
+	if (r->plan->clone_flags & CLONE_NEWPID)
+		sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
+	else
+		native_send(&r->child, NATIVE_TERMINATE, SIGKILL);
 }
 
 /* The first reason counts. */
@@ -98,6 +105,9 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
+	/* The plan has no such limits where nothing can count them. */
+	if (r->fds.fd[NATIVE_PROC] < 0 && r->cgroup == HOST_CGROUP_NONE)
+		return 0;
 	if (limiter_start(r->limiter, r->fds.fd[NATIVE_PROC], r->child.pid, err) < 0)
 		return -1;
 	r->look_at_us = run_now_us();
@@ -131,12 +141,15 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 		r->res->usage.max_rss_kb = m->max_rss_kb;
 		return 0;
 	case NATIVE_STOPPED:
-		/* ^Z in the terminal: the caller's shell sees us stop, and
-		 * continues us.  Elsewhere it stays stopped until a SIGCONT. */
-		if (r->stdio.raw) {
+		/* ^Z in the terminal: the caller's shell sees us stop, and continues
+		 * us.  While we stand still nobody watches the limits: so does
+		 * all inside.  Without such a shell nobody would continue us. */
+		if (r->stdio.raw && getpgrp() != getsid(0)) {
+			native_send(&r->child, NATIVE_SIGNAL_ALL, SIGSTOP);
 			stop_with_caller(r);
-			native_send(&r->child, NATIVE_SIGNAL, SIGCONT);
 		}
+		if (r->stdio.raw)
+			native_send(&r->child, NATIVE_SIGNAL_ALL, SIGCONT);
 		return 0;
 	default:
 		return err_set(err, CORDON_E_BUG, "init sent a message of kind %d", m->kind);
@@ -145,7 +158,7 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 
 static int read_messages(struct run *r, struct cordon_err *err)
 {
-	struct native_message m;
+	struct native_message m = { 0 };
 
 	while (native_recv(&r->child, &m, &r->fds) > 0)
 		if (on_message(r, &m, err) < 0)
@@ -195,9 +208,13 @@ static void read_denials(struct run *r)
 {
 	char path[4096];
 
-	while (r->guard && guard_read_denial(r->guard, path, sizeof(path)) > 0)
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
+		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+			return;
 		run_result_add_denial(r->res, "file", path, "the name is protected",
 				      "files.protect without it");
+	}
 }
 
 static bool is_gone(const struct run *r)
@@ -217,28 +234,36 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.n_names = r->plan->n_guarded,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
+		.mntns = r->mntns,
 		.ruleset = r->fds.fd[NATIVE_RULESET],
 		.alive = r->alive[0],
 	};
 
+	struct cordon_err ignored;
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	/* A tree that ended meanwhile takes its guard along. */
-	return rc < 0 && !is_gone(r) ? -1 : 0;
+	if (rc == 0)
+		return 0;
+	/* A tree that ended meanwhile takes its guard along: its filter goes
+	 * before its end shows, but init has told the end before. */
+	(void)!read_messages(r, &ignored);
+	return r->exited || r->res->exec_errno || is_gone(r) ? 0 : -1;
 }
 
 /* While init can still be looked at. */
-static int open_userns(struct run *r, struct cordon_err *err)
+static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded)
+	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
-	if (r->userns < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open the user namespace");
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", r->child.pid);
+	r->mntns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->userns < 0 || r->mntns < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the namespaces of the tree");
 	return 0;
 }
 
@@ -255,7 +280,7 @@ static void check_limits(struct run *r)
 		return;
 	over = limiter_check(r->limiter, &wait_us);
 	r->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
-	if (over == LIMIT_MEMORY)
+	if (over == LIMIT_MEMORY || over == LIMIT_PROCESSES)
 		stop_for(r, over, 0);
 	else if (over == LIMIT_CPU)
 		stop_for(r, over, SIGXCPU);
@@ -282,8 +307,9 @@ static int loop(struct run *r, struct cordon_err *err)
 						     .events = POLLIN | POLLPRI };
 		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
 						   .events = POLLIN };
-		fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
-						      .events = POLLIN };
+		fds[POLL_LISTENER] =
+			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					 .events = POLLIN };
 		n += stdio_poll(&r->stdio, fds + n);
 		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
@@ -315,8 +341,17 @@ static void wait_for_end(struct run *r)
 	kill_tree(r);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
+	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
 	while (waitpid(r->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
+	/* The kernel may have killed all at once: its counters still tell. */
+	if (r->res->started) {
+		int64_t ignored_us;
+
+		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY &&
+		    r->res->limit == LIMIT_OK)
+			r->res->limit = LIMIT_MEMORY;
+	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
 	if (!r->exited)
@@ -327,8 +362,8 @@ static void wait_for_end(struct run *r)
 
 int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-					 SIGCONT, SIGTSTP };
+	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
 	struct sigaction now;
 	sigset_t set;
 
@@ -391,7 +426,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (clone_init(r, err) < 0 || open_userns(r, err) < 0)
+	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -400,8 +435,9 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	stdio_started(&r->stdio);
-	/* A reader that went away is told to the writer inside. */
-	signal(SIGPIPE, SIG_IGN);
+	/* A reader that went away is told to the writer inside, which has the
+	 * caller's own idea of this signal: so not before the clone. */
+	r->old_pipe = signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
@@ -438,11 +474,14 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	struct run r = {
 		.plan = plan,
 		.res = ret,
+		.cgroup = caps->cgroup,
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
+		.old_pipe = SIG_ERR,
 		.alive = { -1, -1 },
 		.userns = -1,
+		.mntns = -1,
 		.deadline_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
@@ -473,6 +512,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&r.alive[i]);
 	fd_close(&r.userns);
+	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
@@ -480,5 +520,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.signals >= 0)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
+	if (r.old_pipe != SIG_ERR)
+		signal(SIGPIPE, r.old_pipe);
 	return rc;
 }

@@ -4,13 +4,17 @@
  * handed on: the command gets one of its own, so that nothing can be typed
  * into the caller's.  Where the caller's input is no terminal, or its output is
  * read by another program, the keyboard is that program's, and the new
- * terminal is for output alone.  A socket is not handed on either, unless it is one end
- * of a unix stream: it could be pointed elsewhere from inside.
+ * terminal is for output alone.  A socket is not handed on either, unless it is
+ * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
+ * file with a name that is only to be read: its descriptor lies on the host's
+ * mount, where it could be opened again for writing, and its mode changed.
  */
 #include "super/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,9 +33,23 @@ static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struc
 	if (!t->room)
 		return err_nomem(err);
 	s->n_streams++;
-	/* Only the ends that are ours alone: a flag of the caller's descriptor
-	 * would be seen by everybody who shares it. */
 	return 0;
+}
+
+/* One of the caller's descriptors, so that a write to it never waits: a reader
+ * that does not read must not keep us from our limits.  Opened anew, since a
+ * flag of the caller's own would be seen by everybody who shares it. */
+static int open_patient(int fd)
+{
+	char path[32];
+	struct stat st;
+	int mine;
+
+	if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	mine = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return mine < 0 ? fd : mine;
 }
 
 static void give(struct stdio *s, int which, int fd, bool ours)
@@ -58,7 +76,7 @@ static int open_output(struct stdio *s, int which, struct buf *keep, struct cord
 	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	give(s, which, ends[1], true);
-	if (add_stream(s, ends[0], keep ? -1 : which, keep, err) < 0)
+	if (add_stream(s, ends[0], keep ? -1 : open_patient(which), keep, err) < 0)
 		return -1;
 	s->streams[s->n_streams - 1].output = which - 1;
 	return 0;
@@ -80,10 +98,12 @@ static int open_input(struct stdio *s, struct cordon_err *err)
 static bool is_plain_unix(int fd)
 {
 	int domain = 0, type = 0;
-	socklen_t n = sizeof(domain);
+	struct sockaddr_storage peer;
+	socklen_t n = sizeof(domain), n_peer = sizeof(peer);
 
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM;
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
+	       getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0;
 }
 
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
@@ -100,6 +120,8 @@ static enum give_how judge(int fd)
 		return GIVE_THROUGH_US;
 	if (S_ISSOCK(st.st_mode))
 		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
+	if (S_ISREG(st.st_mode) && st.st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return fd == 0 ? GIVE_THROUGH_US : GIVE_REFUSED;
 	return GIVE_AS_IS;
 }
 
@@ -109,7 +131,8 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 
 	if (how == GIVE_REFUSED)
 		return err_set(err, CORDON_E_SETUP,
-			       "standard stream %d is a directory; redirect it", which);
+			       "standard stream %d is closed, a directory or only to be read; "
+			       "redirect it", which);
 	if (how == GIVE_THROUGH_US)
 		return which ? open_output(s, which, NULL, err) : open_input(s, err);
 	give(s, which, which, false);
@@ -156,7 +179,7 @@ int stdio_join(struct stdio *s, int master, struct cordon_err *err)
 		if (add_stream(s, 0, master, NULL, err) < 0)
 			return -1;
 	}
-	if (add_stream(s, master, s->show, NULL, err) < 0)
+	if (add_stream(s, master, open_patient(s->show), NULL, err) < 0)
 		return -1;
 	s->streams[s->n_streams - 1].output = s->show - 1;
 	return 0;
@@ -301,13 +324,25 @@ static bool read_some(struct stdio *s, struct stream *t)
 	return take(s, t, (size_t)n);
 }
 
+/* Where there is room: as much as surely fits, if the descriptor could not be
+ * opened anew. */
+static ssize_t write_now(int fd, const char *data, size_t n)
+{
+	ssize_t done;
+
+	if (fd > 2)
+		return write(fd, data, n);
+	done = send(fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return done < 0 && errno == ENOTSOCK ? write(fd, data, MIN(n, (size_t)PIPE_BUF)) : done;
+}
+
 static void write_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
 
 	if (!is_ready(t->to, POLLOUT))
 		return;
-	n = write(t->to, t->room + t->begin, t->end - t->begin);
+	n = write_now(t->to, t->room + t->begin, t->end - t->begin);
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		end_stream(s, t);	/* nobody reads any more */
 		return;

@@ -126,7 +126,7 @@ gone() {
 	check docker --sandbox docker
 	check allowlist --allow-host example.org
 	check wasi --profile wasi
-	check '/.env' --deny '**/.env'
+	check 'a/\*/b' --deny 'a/*/b'
 	check "rm -rf" --block-command 'rm -rf'
 	check '/nonexistent' --cwd /nonexistent
 	check "'/'" --cwd /

@@ -42,6 +42,11 @@ static _Noreturn void fail(const char *what)
 	_exit(125);
 }
 
+static int end_of(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* --- the filter, in a line --------------------------------------------------- */
 
 struct code {
@@ -244,7 +249,7 @@ static _Noreturn void inside(const struct box *b, int sock, char *const argv[],
 	}
 	while ((pid = wait(&status)) > 0)
 		if (pid == command) {
-			code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+			code = end_of(status);
 			break;
 		}
 	_exit(code);
@@ -282,10 +287,12 @@ static int start_guard(struct box *b, const int *fds, int n)
 	int rc;
 
 	o.userns = open_of(b->pid, "ns/user");
+	o.mntns = open_of(b->pid, "ns/mnt");
 	rc = guard_start(&o, &b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
 	close(o.userns);
+	close(o.mntns);
 	for (int i = 0; i < n; i++)
 		close(fds[i]);
 	return rc;
@@ -334,10 +341,10 @@ static void drain(const struct box *b, FILE *out)
 			fprintf(out, "%s\n", path);
 }
 
-int box_wait(struct box *b)
+/* Until pid 1 of the cage ends. */
+static void watch(const struct box *b, FILE *out)
 {
-	FILE *out = b->denials ? fopen(b->denials, "we") : NULL;
-	int status, pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0);
+	int pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0);
 
 	for (;;) {
 		struct pollfd fds[2] = {
@@ -355,6 +362,14 @@ int box_wait(struct box *b)
 			usleep(1000);
 	}
 	close(pidfd);
+}
+
+int box_wait(struct box *b)
+{
+	FILE *out = b->denials ? fopen(b->denials, "we") : NULL;
+	int status;
+
+	watch(b, out);
 	if (waitpid(b->pid, &status, 0) != b->pid)
 		status = -1;
 	if (b->guard) {
@@ -368,5 +383,5 @@ int box_wait(struct box *b)
 		fclose(out);
 	close(b->alive[0]);
 	close(b->alive[1]);
-	return status == -1 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return status == -1 ? -1 : end_of(status);
 }

@@ -129,6 +129,7 @@ static const struct host_rule *plain_find(const struct host_rule *rules, size_t 
 	return best;
 }
 
+/* [S1] [S2]: what a set looks up is what one rule after the other finds. */
 static void test_find_is_the_most_specific_match(void)
 {
 	size_t compared = 0, found = 0;

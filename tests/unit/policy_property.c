@@ -41,7 +41,9 @@ static const char *const hosts[] = { "example.com",    "*.example.com", "**.exam
 				     "10.1.0.0/16",    "10.1.2.3",	"2001:db8::/32",
 				     "2001:db8::1",    "0.0.0.0/0",	"**.test", NULL };
 static const char *const ports[] = { "", "", ":443", ":80", ":80-90", ":85-443", ":1-65535", NULL };
-static const char *const names[] = { "A", "A*", "AB", "AB*", "ABC", "*", "B", "B_TOKEN", "AC*", NULL };
+static const char *const names[] = {
+	"A", "A*", "AB", "AB*", "ABC", "*", "B", "B_TOKEN", "AC*", NULL
+};
 static const char *const globs[] = { "A*", "*_TOKEN", "B", "*B*", "*", NULL };
 static const char *const commands[] = { "curl", "rm -rf /", "git push", "*", "wget", NULL };
 static const char *const phases[] = { "agent", "verifier", "x y", NULL };
@@ -124,7 +126,8 @@ static void put_tables(struct buf *out, const char *prefix)
 	if (one_in(3))
 		put_list(out, "strip", globs, 3);
 	if (one_in(3))
-		buf_printf(out, "set = { A = \"%u\"%s }\n", below(3), one_in(2) ? ", C = \"c\"" : "");
+		buf_printf(out, "set = { A = \"%u\"%s }\n", below(3),
+			   one_in(2) ? ", C = \"c\"" : "");
 }
 
 static void put_files(struct buf *out)
@@ -202,7 +205,8 @@ static const struct section *in_phase(const struct policy *p, const char *name)
 	return phase ? &phase->section : &p->base;
 }
 
-static bool list_matches(const struct field_value *v, const struct host *h, unsigned port, bool deny)
+static bool list_matches(const struct field_value *v, const struct host *h, unsigned port,
+			 bool deny)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (host_rule_matches(v->items[i].host, h, port, deny))
@@ -371,34 +375,37 @@ static void check_env(const struct section *a, const struct section *b, const st
 		    "a variable is passed when both pass it");
 }
 
+static bool has_all(const struct field_value *of, enum field_kind kind,
+		    const struct field_value *in)
+{
+	for (size_t i = 0; i < of->n; i++)
+		if (!has_item(in, kind, &of->items[i]))
+			return false;
+	return true;
+}
+
 /* `ab` grants no more than `a` in one field. */
 static bool is_within(enum field_id id, const struct field_value *a, const struct field_value *ab)
 {
 	enum field_kind kind = fields[id].kind;
 
-	if (!a->set)
+	/* A closed side leaves no list of hosts. */
+	if (!a->set || fields[id].merge == MERGE_HOSTS)
 		return true;
+	if (!ab->set)
+		return false;
 	switch (fields[id].merge) {
 	case MERGE_STRICTEST:
-		return ab->set && ab->number >= a->number;
+		return ab->number >= a->number;
 	case MERGE_LEAST:
-		return ab->set && ab->number <= a->number;
+		return ab->number <= a->number;
 	case MERGE_UNION:
 		/* A host rule may have gone into a wider one. */
-		for (size_t i = 0; kind != KIND_DENY_HOSTS && i < a->n; i++)
-			if (!has_item(ab, kind, &a->items[i]))
-				return false;
-		return ab->set;
+		return kind == KIND_DENY_HOSTS || has_all(a, kind, ab);
 	case MERGE_COMMON:
-		for (size_t i = 0; kind != KIND_ENV_NAMES && i < ab->n; i++)
-			if (!has_item(a, kind, &ab->items[i]))
-				return false;
-		return ab->set;
+		return kind == KIND_ENV_NAMES || has_all(ab, kind, a);
 	case MERGE_SAME:
-		return ab->set && str_eq(a->text, ab->text);
-	case MERGE_ROOTS:
-	case MERGE_JOIN:
-		return ab->set;
+		return str_eq(a->text, ab->text);
 	default:
 		return true;
 	}
@@ -437,8 +444,9 @@ static void check_section(const struct section *s, const struct section *base)
 		law(!base || field_in_phase((enum field_id)id) || !v->set,
 		    "[M2] and only what can change");
 	}
-	law(s->f[F_NETWORK_ALLOW].set == (s->f[F_NETWORK_MODE].set &&
-					  s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST), "[M4]");
+	law(s->f[F_NETWORK_ALLOW].set ==
+		    (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST),
+	    "[M4]");
 	for (size_t i = 0; s->f[F_FILES_READ].set && i < s->f[F_FILES_WRITE].n; i++)
 		law(in_roots(&s->f[F_FILES_READ], s->f[F_FILES_WRITE].items[i].text.s),
 		    "[M3] what is written can be read");
@@ -508,7 +516,8 @@ static void check_three(const struct policy *p, struct arena *arena)
 		return;
 	law(policy_eq(&left, &right), "associative");
 	law(both(&p[0], &p[2], &ac) && both(&ac, &p[1], &ac_b) && both(&ac_b, &ab, &absorbed) &&
-	    same_but_set(absorbed, ac_b, arena), "monotone: a stricter side gives a stricter whole");
+		    same_but_set(absorbed, ac_b, arena),
+	    "monotone: a stricter side gives a stricter whole");
 }
 
 static uint64_t number_from(const char *variable, uint64_t preset)

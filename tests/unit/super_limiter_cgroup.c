@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
@@ -536,6 +537,57 @@ static void test_a_join_that_fails_names_the_file(void)
 	remove_base();
 }
 
+/* A process that makes groups and waits; its end by a signal leaves them. */
+static pid_t start_maker(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		exit(94);
+	pid = fork();
+	if (pid == 0) {
+		byte = (char)limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err);
+		if (write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ok(read(ready[0], &byte, 1) == 1 && byte == 0, "groups of another process");
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void make_and_free(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+
+	ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err) == 0, "%s", err.msg);
+	limiter_free(l);
+}
+
+static void test_groups_of_killed_makers_are_removed(void)
+{
+	pid_t maker;
+
+	make_version1();
+	maker = start_maker();
+	make_and_free();
+	is_int(count_groups(base), 2, "those of a living maker stay");
+	kill(maker, SIGKILL);
+	waitpid(maker, NULL, 0);
+	is_int(count_groups(base), 2, "a killed maker leaves them");
+	make_and_free();
+	is_int(count_groups(base), 0, "the next one removes them");
+	remove_base();
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
@@ -549,5 +601,6 @@ int main(void)
 		TAP(test_version1_makes_one_group_a_hierarchy),
 		TAP(test_version1_fails_cleanly_at_each_file),
 		TAP(test_a_join_that_fails_names_the_file),
+		TAP(test_groups_of_killed_makers_are_removed),
 		TAP_END });
 }

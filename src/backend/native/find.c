@@ -29,7 +29,8 @@ static int add_mask(struct found *f, const char *path)
 	if (!m)
 		return err_nomem(f->err);
 	f->mounts = m;
-	f->mounts[f->n++] = (struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
+	f->mounts[f->n++] =
+		(struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
 	return 0;
 }
 
@@ -37,16 +38,20 @@ static int add_mask(struct found *f, const char *path)
 
 static const char *const program_dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
 					    "/usr/bin",	       "/sbin",		 "/bin",
-					    "/usr/games",      "/snap/bin" };
+					    "/usr/games",      "/snap/bin",
+					    /* programs that stand there once more */
+					    "/usr/lib/git-core", "/usr/libexec/git-core",
+					    "/usr/lib/klibc/bin", "/usr/lib/initramfs-tools/bin" };
+
+static const char *const multi_calls[] = { "busybox", "toybox", "coreutils" };
 
 /* Programs that are many: one of them cannot be masked alone. */
 static bool is_multi_call(const char *path)
 {
-	static const char *const names[] = { "busybox", "toybox", "coreutils" };
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
+		if (strcmp(name, multi_calls[i]) == 0)
 			return true;
 	return false;
 }
@@ -86,7 +91,8 @@ static int add_program(struct found *f, const char *dir, size_t n, const char *n
 		return -1;
 	if (is_multi_call(real) && !is_multi_call(path))
 		return err_set(f->err, CORDON_E_HOST,
-			       "commands.block: '%s' is a part of '%s', which cannot be blocked by itself yet",
+			       "commands.block: '%s' is a part of '%s', which cannot be blocked by "
+			       "itself yet",
 			       name, real);
 	if (add_mask(f, real) < 0)
 		return -1;
@@ -116,18 +122,108 @@ static int add_blocked(struct found *f, const char *name)
 	return 0;
 }
 
+/* `busybox wget` is a wget, too: where something is blocked, no such program is
+ * to be had; and where the shell is one, that cannot be done. */
+static int add_multi_calls(struct found *f)
+{
+	struct stat shell = { 0 }, st;
+	const char *path;
+
+	if (stat("/bin/sh", &shell) < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
+		for (size_t d = 0; d < ARRAY_SIZE(program_dirs); d++) {
+			path = arena_printf(f->plan->arena, "%s/%s", program_dirs[d],
+					    multi_calls[i]);
+			if (!path)
+				return err_nomem(f->err);
+			if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+				continue;
+			if (st.st_dev == shell.st_dev && st.st_ino == shell.st_ino)
+				return err_set(f->err, CORDON_E_HOST,
+					       "commands.block: '%s' holds many programs and is "
+					       "the shell, so "
+					       "none of them can be blocked yet",
+					       path);
+			if (add_mask(f, path) < 0)
+				return -1;
+		}
+	return 0;
+}
+
 /* ---- sockets ------------------------------------------------------------ */
 
-/* Does this path come into sight? */
+/* Does this path come into sight without being meant to? */
 static bool is_shown(const struct plan *p, const char *path)
 {
+	for (size_t i = 0; i < p->n_sockets; i++)
+		if (path_within(path, p->sockets[i]))
+			return false;
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		if ((m->kind == MOUNT_RO || m->kind == MOUNT_RW) && path_within(path, m->source))
+		if (m->source && path_within(path, m->source) &&
+		    (m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM))
 			return true;
 	}
 	return false;
+}
+
+/* Mask it if it is a socket that comes into sight. */
+static int add_socket(struct found *f, const char *dir, const char *name)
+{
+	struct cordon_err ignored;
+	const char *real;
+	struct stat st;
+
+	if (path_resolve(f->plan->arena, str_from(name), dir, &real, &ignored) < 0 ||
+	    stat(real, &st) < 0 || !S_ISSOCK(st.st_mode) || !is_shown(f->plan, real))
+		return 0;
+	return add_mask(f, real);
+}
+
+/* A socket that was bound to a relative path: from a root, or from where some
+ * process is now.
+ * GAP: one whose process has gone elsewhere since is not found, nor are those
+ * that are made later, or in another network namespace. */
+static int add_relative_socket(struct found *f, const char *name)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->plan->n_mounts && rc == 0; i++)
+		if (f->plan->mounts[i].kind == MOUNT_RW || f->plan->mounts[i].kind == MOUNT_RO)
+			rc = f->plan->mounts[i].source ?
+				     add_socket(f, f->plan->mounts[i].source, name) : 0;
+	while (d && rc == 0 && (e = readdir(d))) {
+		char link[32 + sizeof(e->d_name)], cwd[4096];
+		ssize_t n;
+
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(link, sizeof(link), "/proc/%s/cwd", e->d_name);
+		n = readlink(link, cwd, sizeof(cwd) - 1);
+		if (n <= 0)
+			continue;
+		cwd[n] = '\0';
+		rc = add_socket(f, cwd, name);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/* The name that ends a line of the table, after seven fields; or empty. */
+static struct str socket_name(struct str line)
+{
+	for (int i = 0; i < 7; i++) {
+		while (line.n && *line.s != ' ')
+			line = str_from_pos(line, 1);
+		while (line.n && *line.s == ' ')
+			line = str_from_pos(line, 1);
+	}
+	return line.n && *line.s != '@' ? line : STR("");
 }
 
 /* A socket with a name can be reached from every network namespace; no mount
@@ -141,20 +237,107 @@ static int add_sockets(struct found *f)
 		return err_set(f->err, CORDON_E_SETUP, "cannot list the sockets of this machine");
 	while (table.n) {
 		size_t n = str_find(table, '\n');
-		struct str line = str_first(table, n);
-		const char *slash = line.n ? memchr(line.s, '/', line.n) : NULL;
+		struct str name = socket_name(str_first(table, n));
+		const char *path = name.n ? arena_strndup(f->plan->arena, name.s, name.n) : NULL;
 
 		table = str_from_pos(table, n < table.n ? n + 1 : n);
-		if (slash) {
-			const char *path = arena_strndup(f->plan->arena, slash,
-							 line.n - (size_t)(slash - line.s));
-
-			if (!path)
-				return err_nomem(f->err);
-			if (is_shown(f->plan, path) && add_mask(f, path) < 0)
-				return -1;
-		}
+		if (name.n && !path)
+			return err_nomem(f->err);
+		if (path && path[0] == '/' && add_socket(f, "/", path) < 0)
+			return -1;
+		if (path && path[0] != '/' && add_relative_socket(f, path) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+/* ---- names at any depth ------------------------------------------------- */
+
+#define MAX_WALK_DEPTH		256
+#define MAX_WALK_ENTRIES	(4u << 20)
+#define MAX_WALK_FOUND		4096
+
+struct walk {
+	struct found *found;
+	unsigned depth, entries, hits;
+};
+
+static int walk(struct walk *w, int parent, const char *path);
+
+static int add_hit(struct walk *w, const char *path, bool mask)
+{
+	struct found *f = w->found;
+	struct plan_mount *m;
+
+	if (++w->hits > MAX_WALK_FOUND)
+		return err_set(f->err, CORDON_E_HOST,
+			       "more than %u files have a name that is denied or protected",
+			       MAX_WALK_FOUND);
+	if (add_mask(f, path) < 0)
+		return -1;
+	m = &f->mounts[f->n - 1];
+	if (!mask)
+		*m = (struct plan_mount){ .kind = MOUNT_RO,
+					  .optional = true,
+					  .keep = true,
+					  .source = path,
+					  .target = path };
+	return 0;
+}
+
+static int walk_entry(struct walk *w, int dir, const char *path, const struct dirent *e)
+{
+	const struct plan *p = w->found->plan;
+	const char *full;
+
+	if (++w->entries > MAX_WALK_ENTRIES)
+		return err_set(w->found->err, CORDON_E_HOST,
+			       "there are more than %u files to look through for a pattern",
+			       MAX_WALK_ENTRIES);
+	full = arena_printf(p->arena, "%s/%s", path, e->d_name);
+	if (!full)
+		return err_nomem(w->found->err);
+	for (size_t i = 0; i < p->n_names; i++)
+		if (strcasecmp(e->d_name, p->names[i].name) == 0)
+			return add_hit(w, full, p->names[i].mask);
+	return e->d_type == DT_DIR || e->d_type == DT_UNKNOWN ? walk(w, dir, full) : 0;
+}
+
+/* Only entered for policies with such patterns: nothing else is walked. */
+static int walk(struct walk *w, int parent, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int fd = openat(parent, parent == AT_FDCWD ? path : slash + 1,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		/* What we cannot list, the command cannot either. */
+		return 0;
+	}
+	if (++w->depth > MAX_WALK_DEPTH)
+		rc = err_set(w->found->err, CORDON_E_HOST, "'%s' is too deep to look through",
+			     path);
+	while (rc == 0 && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = walk_entry(w, fd, path, e);
+	w->depth--;
+	closedir(d);
+	return rc;
+}
+
+static int add_names(struct found *f)
+{
+	const struct plan *p = f->plan;
+	struct walk w = { .found = f };
+
+	for (size_t i = 0; p->n_names && i < p->n_mounts; i++)
+		if (p->mounts[i].root && walk(&w, AT_FDCWD, p->mounts[i].source) < 0)
+			return -1;
 	return 0;
 }
 
@@ -174,7 +357,8 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	for (size_t i = 0; i < plan->n_blocked; i++)
 		if (add_blocked(&f, plan->blocked[i]) < 0)
 			return -1;
-	if (add_sockets(&f) < 0)
+	if ((plan->n_blocked && add_multi_calls(&f) < 0) || add_names(&f) < 0 ||
+	    add_sockets(&f) < 0)
 		return -1;
 	*ret = f.mounts;
 	*ret_n = f.n;

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
@@ -59,6 +61,12 @@ static _Noreturn void fail(const struct init *in, const struct cordon_err *err)
 
 /* ---- steps -------------------------------------------------------------- */
 
+/* Are the processes inside a world of their own? */
+static bool has_pids(const struct init *in)
+{
+	return in->plan->clone_flags & CLONE_NEWPID;
+}
+
 static int step_wait_for_go(struct init *in, struct cordon_err *err)
 {
 	struct native_message m;
@@ -90,9 +98,10 @@ static void wipe_arguments(void)
  * out of reach from inside. */
 static int step_hide(struct init *in, struct cordon_err *err)
 {
-	(void)in;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
+	if (!has_pids(in) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot adopt orphans");
 	wipe_arguments();
 	return 0;
 }
@@ -130,6 +139,8 @@ static int step_network(struct init *in, struct cordon_err *err)
 
 static int step_hostname(struct init *in, struct cordon_err *err)
 {
+	if (!(in->plan->clone_flags & CLONE_NEWUTS))
+		return 0;
 	if (sethostname(in->plan->hostname, strlen(in->plan->hostname)) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot set the host name");
 	return 0;
@@ -153,14 +164,19 @@ static int step_limits(struct init *in, struct cordon_err *err)
 {
 	const struct plan_limits *l = &in->plan->limits;
 
-	if (limit(RLIMIT_CORE, 0, "core files", err) < 0 ||
+	/* 1 and not 0: a program that takes core dumps from a pipe is started
+	 * outside, as root, whatever the limit; but for 1. */
+	if (limit(RLIMIT_CORE, 1, "core files", err) < 0 ||
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
 	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0)
 		return -1;
 	/* Counted per user namespace and uid; init itself is one of them.  It
-	 * does not bind uid 0, for whom there is the group of processes. */
+	 * does not bind uid 0, for whom there is the group of processes.  GAP:
+	 * without a user namespace it would count what runs outside as well. */
+	if (!(in->plan->clone_flags & CLONE_NEWUSER))
+		return 0;
 	return limit(RLIMIT_NPROC, l->processes == INT64_MAX ? l->processes : l->processes + 1,
 		     "processes", err);
 }
@@ -234,12 +250,9 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-static int step_drop_caps(struct init *in, struct cordon_err *err)
+/* What an execution could give back. */
+static int drop_bounds(struct cordon_err *err)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 } };
-
-	(void)in;
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
@@ -247,6 +260,19 @@ static int step_drop_caps(struct init *in, struct cordon_err *err)
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot lock the secure bits");
+	return 0;
+}
+
+static int step_drop_caps(struct init *in, struct cordon_err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+	/* An ordinary user has nothing to lose, and may not lose it; that there
+	 * are no new privileges is enough. */
+	bool ordinary = in->plan->uid != 0 && !(in->plan->clone_flags & CLONE_NEWUSER);
+
+	if (!ordinary && drop_bounds(err) < 0)
+		return -1;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &head, none) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot drop the capabilities");
@@ -258,10 +284,10 @@ static int step_drop_caps(struct init *in, struct cordon_err *err)
 /* What was taken away must be gone: try to use it. */
 static int step_prove(struct init *in, struct cordon_err *err)
 {
-	(void)in;
 	if (chroot("/") == 0)
 		return err_set(err, CORDON_E_SETUP, "a capability is left after all were dropped");
-	if (unshare(CLONE_NEWUSER) == 0)
+	/* Where their number was set to none; elsewhere the filter refuses. */
+	if ((in->plan->clone_flags & CLONE_NEWUSER) && has_pids(in) && unshare(CLONE_NEWUSER) == 0)
 		return err_set(err, CORDON_E_SETUP, "a user namespace can still be made");
 	return 0;
 }
@@ -271,8 +297,11 @@ static int step_seccomp(struct init *in, struct cordon_err *err)
 	struct sock_fprog prog = { (unsigned short)in->plan->n_filter, in->plan->filter };
 	unsigned flags = in->plan->n_guarded ?
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5 /* WAIT_KILLABLE_RECV */ : 0;
-	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+	long rc;
 
+	if (!in->plan->filter)
+		return 0;
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 	if (rc < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
 	if (in->plan->n_guarded)
@@ -377,7 +406,8 @@ static bool reap(const struct init *in, pid_t command)
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(status)) {
-			struct native_message m = { .kind = NATIVE_STOPPED, .value = WSTOPSIG(status) };
+			struct native_message m = { .kind = NATIVE_STOPPED,
+						    .value = WSTOPSIG(status) };
 
 			tell(in, &m, NULL, 0);
 			continue;
@@ -386,6 +416,50 @@ static bool reap(const struct init *in, pid_t command)
 		return true;
 	}
 	return false;
+}
+
+/* Without a pid namespace: what was started is in the list of our own children,
+ * orphans too, which come to us.  GAP: it ends with us; who kills us frees it. */
+static void signal_children(int signal)
+{
+	char path[64], text[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, text, sizeof(text) - 1)) > 0) {
+		char *at = text;
+
+		text[n] = '\0';
+		for (long pid; (pid = strtol(at, &at, 10)) > 1;)
+			kill((pid_t)pid, signal);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void signal_all(const struct init *in, int signal)
+{
+	if (has_pids(in))
+		kill(-1, signal);
+	else
+		signal_children(signal);
+}
+
+/* Before init ends: the pid namespace takes everything along, or we do. */
+static void end_all(const struct init *in)
+{
+	struct timespec pause = { 0, 1000000 };
+
+	for (int i = 0; !has_pids(in) && i < 1000; i++) {
+		signal_children(SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+			;
+		if (waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD)
+			return;
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* False: the supervisor is gone. */
@@ -401,9 +475,9 @@ static bool obey(const struct init *in, pid_t command)
 	if (m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
 	if (m.kind == NATIVE_SIGNAL_ALL || m.kind == NATIVE_TERMINATE)
-		kill(-1, m.value);
+		signal_all(in, m.value);
 	if (m.kind == NATIVE_TERMINATE)
-		kill(-1, SIGCONT);
+		signal_all(in, SIGCONT);
 	return true;
 }
 
@@ -414,15 +488,21 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	struct signalfd_siginfo si;
 
 	for (;;) {
-		if (reap(in, command))
+		if (reap(in, command)) {
+			end_all(in);
 			_exit(0);
+		}
+		/* The command has our uid and could leave us no descriptors to
+		 * wait for (prlimit): then look at all of them. */
 		if (poll(fds, 2, -1) < 0)
-			continue;
+			fds[0].revents = fds[1].revents = POLLIN;
 		if (fds[1].revents)
 			while (read(signals, &si, sizeof(si)) > 0)
 				;
-		if (fds[0].revents && !obey(in, command))
+		if (fds[0].revents && !obey(in, command)) {
+			end_all(in);
 			_exit(1);
+		}
 	}
 }
 

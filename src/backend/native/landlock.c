@@ -55,7 +55,8 @@ int step_landlock(struct init *in, struct cordon_err *err)
 
 	if (!p->landlock)
 		return 0;
-	in->fds.fd[NATIVE_RULESET] = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(p->landlock), 0);
+	in->fds.fd[NATIVE_RULESET] =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(p->landlock), 0);
 	if (in->fds.fd[NATIVE_RULESET] < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset");
 	for (size_t i = 0; i < p->n_accesses; i++)

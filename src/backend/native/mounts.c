@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,17 +18,20 @@
 #include "backend/native/syscalls.h"
 
 #define NO_SOURCE	(-1)
+#define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
 {
+	if (m->keep)
+		return false;
 	return m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM ||
 	       m->kind == MOUNT_DEV;
 }
 
 /* What is not there, or not ours to look at, is left out if it may be. */
-static bool is_absence(int error)
+static bool is_absence(void)
 {
-	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
 }
 
 static bool is_link(const char *path)
@@ -35,6 +39,21 @@ static bool is_link(const char *path)
 	struct stat st;
 
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* -1 with errno; ELOOP where a link is on the way. */
+static int open_plain_tree(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)), tree, error;
+
+	if (at < 0)
+		return -1;
+	tree = sys_open_tree(at, "", CLONE_OF_FD);
+	error = errno;
+	close(at);
+	errno = error;
+	return tree;
 }
 
 static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *err)
@@ -45,15 +64,19 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 		*ret = NO_SOURCE;
 		return 0;
 	}
-	*ret = sys_open_tree(AT_FDCWD, m->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	*ret = m->plain ? open_plain_tree(m->source) :
+			  sys_open_tree(AT_FDCWD, m->source,
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
-		if (m->optional && is_absence(errno))
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot reach '%s'", m->source);
 	}
 	if (m->kind != MOUNT_DEV)
 		attr.attr_set |= MOUNT_ATTR_NODEV;
-	if (m->kind == MOUNT_RO || m->kind == MOUNT_SYSTEM)
+	/* A node on a read-only mount is written like any other, but its mode,
+	 * owner and times are not: those of /dev/null are the whole machine's. */
+	if (m->kind != MOUNT_RW)
 		attr.attr_set |= MOUNT_ATTR_RDONLY;
 	if (sys_mount_setattr(*ret, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot restrict the mount of '%s'", m->source);
@@ -62,12 +85,15 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	/* Nothing of ours may show on the host, nor the reverse. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
 	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
-		if (has_source(&in->mounts[i]) && open_source(&in->mounts[i], &in->trees[i], err) < 0)
+		if (has_source(&in->mounts[i]) &&
+		    open_source(&in->mounts[i], &in->trees[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -127,6 +153,8 @@ int step_new_root(struct init *in, struct cordon_err *err)
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
 	bool whole = in->n_mounts && strcmp(in->mounts[0].target, "/") == 0;
 
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	in->root = whole ? in->trees[0] :
 			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (in->root < 0 || (!whole && note_ours(in, in->root, err) < 0))
@@ -144,11 +172,11 @@ struct target {
 };
 
 /* Step into one component, making it where we may.  -1 with errno. */
-static int enter(const struct init *in, int dir, const char *name, bool make)
+static int enter(const struct init *in, int dir, const char *name)
 {
 	int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (next >= 0 || errno != ENOENT || !make || !is_ours(in, dir))
+	if (next >= 0 || errno != ENOENT || !is_ours(in, dir))
 		return next;
 	if (mkdirat(dir, name, 0755) < 0)
 		return -1;
@@ -176,7 +204,7 @@ static int make_parents(const struct init *in, const char *path, size_t n)
 		}
 		memcpy(name, path + at, len);
 		name[len] = '\0';
-		next = enter(in, dir, name, true);
+		next = enter(in, dir, name);
 		close(dir);
 		dir = next;
 		at += len;
@@ -186,10 +214,11 @@ static int make_parents(const struct init *in, const char *path, size_t n)
 
 /* The parent of an absolute path below the new root.  Links are not followed:
  * paths were resolved when the policy was read. */
-static int find_target(struct init *in, const char *path, bool make, struct target *ret)
+static int find_target(struct init *in, const char *path, struct target *ret)
 {
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
+					   RESOLVE_NO_MAGICLINKS };
 	const char *slash = strrchr(path, '/');
 	size_t n = (size_t)(slash - path);
 	char parent[4096];
@@ -202,7 +231,7 @@ static int find_target(struct init *in, const char *path, bool make, struct targ
 	parent[n] = '\0';
 	memcpy(ret->name, slash + 1, strlen(slash + 1) + 1);
 	ret->dir = (int)syscall(SYS_openat2, in->root, n ? parent : ".", &how, sizeof(how));
-	if (ret->dir < 0 && errno == ENOENT && make)
+	if (ret->dir < 0 && errno == ENOENT)
 		ret->dir = make_parents(in, path, n);
 	return ret->dir < 0 ? -1 : 0;
 }
@@ -241,6 +270,37 @@ static bool tree_is_dir(int tree)
 typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, const struct target *t,
 		     struct cordon_err *err);
 
+/* A protected path is cut out of what is there, and makes no place.  It is what
+ * the path leads to that must not change: a link into a writable root would
+ * leave its target open. */
+static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon_err *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					       MOUNT_ATTR_RDONLY };
+	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), tree, rc;
+
+	if (place < 0 && is_absence())
+		return 0;
+	if (place < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+	if (m->file && tree_is_dir(place)) {
+		close(place);
+		return 0;
+	}
+	tree = sys_open_tree(place, "", CLONE_OF_FD);
+	rc = tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0 ||
+	     sys_move_mount(tree, "", place, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
+	if (rc)
+		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
+	if (tree >= 0)
+		close(tree);
+	close(place);
+	return rc;
+}
+
 static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			const struct target *t, struct cordon_err *err)
 {
@@ -256,9 +316,7 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
 		return 0;
 	}
-	/* A protected path is cut out of what is there; it makes no place. */
-	if ((m->keep && faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    (!m->keep && make_place(in, t, tree_is_dir(tree)) < 0)) {
+	if (make_place(in, t, tree_is_dir(tree)) < 0) {
 		if (m->optional)
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
@@ -271,11 +329,18 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		       const struct target *t, struct cordon_err *err)
 {
-	char size[32];
-	const char *options[3][2] = { { "mode", "1777" }, { "nr_inodes", "1m" }, { "size", size } };
+	char size[32], inodes[32];
+	bool shared = strcmp(m->target, "/tmp") == 0 || strcmp(m->target, "/dev/shm") == 0;
+	const char *options[3][2] = { { "mode", shared ? "1777" : "0700" },
+				      { "nr_inodes", inodes },
+				      { "size", size } };
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->exec ? 0 : MOUNT_ATTR_NOEXEC);
 	int mnt;
 
+	/* About 1 KB of the kernel's memory each, on the account of whoever makes
+	 * the name, which may be the guard. */
+	snprintf(inodes, sizeof(inodes), "%lld",
+		 (long long)MIN(MAX(in->plan->limits.memory / 4096, 4096), 1 << 20));
 	snprintf(size, sizeof(size), "%lld", (long long)m->size);
 	mnt = new_fs("tmpfs", (const char *const(*)[2])options, m->size == INT64_MAX ? 2 : 3, attrs,
 		     err);
@@ -304,16 +369,20 @@ static int write_proc(int proc, const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* Settings of our own namespaces, made while we may.  No namespace may be made
- * inside: each brings kernel code in reach.  Messages in queues are memory that
- * no process shows. */
+/* Settings of our own namespaces, made while we may; without the namespace they
+ * would be the host's.  No namespace may be made inside: each brings kernel code
+ * in reach.  Messages in queues are memory that no process shows. */
 static const struct {
 	const char *path, *value;
+	unsigned long namespace;
 	bool optional;
 } sysctls[] = {
-	{ "sys/user/max_user_namespaces", "0", false },
-	{ "sys/kernel/msgmni", "16", true },
-	{ "sys/fs/mqueue/queues_max", "16", true },
+	{ "sys/user/max_user_namespaces", "0", CLONE_NEWUSER, false },
+	/* Half of what the caller's other programs have, at most. */
+	{ "sys/user/max_inotify_instances", "64", CLONE_NEWUSER, true },
+	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
+	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
+	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
 };
 
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
@@ -328,7 +397,8 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 	if (proc < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
-		if (write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
+		if ((in->plan->clone_flags & sysctls[i].namespace) &&
+		    write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
 			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
 	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
@@ -387,7 +457,9 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
 
 	if (place < 0)
-		return is_absence(errno) ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return is_absence()
+			       ? 0
+			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
 	mask = open_mask(in, tree_is_dir(place), err);
 	if (mask < 0)
 		return -1;
@@ -433,11 +505,13 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 		return 0;
 	if (m->kind == MOUNT_MASK)
 		return mount_mask(in, m, NO_SOURCE, NULL, err);
+	if (m->keep)
+		return mount_kept(in, m, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
 		return 0;
-	if (find_target(in, m->target, !m->keep, &t) < 0) {
-		if (m->optional && is_absence(errno))
+	if (find_target(in, m->target, &t) < 0) {
+		if (m->optional && is_absence())
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
@@ -452,6 +526,8 @@ int step_mounts(struct init *in, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
+	if (!(in->plan->clone_flags & CLONE_NEWNS))
+		return 0;
 	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
@@ -462,11 +538,13 @@ int step_mounts(struct init *in, struct cordon_err *err)
 
 int step_enter_root(struct init *in, struct cordon_err *err)
 {
-	if (fchdir(in->root) < 0 || chroot(".") < 0)
+	if ((in->plan->clone_flags & CLONE_NEWNS) && (fchdir(in->root) < 0 || chroot(".") < 0))
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the new root");
 	if (chdir(in->plan->cwd) < 0)
 		return err_sys(err, CORDON_E_SETUP,
-			       "the working directory '%s' is not inside the cordon; add it with --write or "
-			       "--read", in->plan->cwd);
+			       "the working directory '%s' is not inside the cordon; add it with "
+			       "--write or "
+			       "--read",
+			       in->plan->cwd);
 	return 0;
 }

@@ -134,8 +134,9 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	if (c->pid == 0)
 		init_main(in);
 	if (c->pid < 0)
-		return err_sys(err, CORDON_E_HOST,
-			       "cannot make the namespaces (userns); cordon doctor says what to do");
+		return err_sys(
+			err, CORDON_E_HOST,
+			"cannot make the namespaces (userns); cordon doctor says what to do");
 	return 0;
 }
 
@@ -146,12 +147,14 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 
-	if (find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
+	if ((plan->clone_flags & CLONE_NEWNS) &&
+	    find_masks(plan, &in.mounts, &in.n_mounts, err) < 0)
 		return -1;
 	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
 		return err_nomem(err);
-	if (list_programs(plan, &in.programs, err) < 0 || list_shell_argv(plan, &in.shell_argv, err) < 0)
+	if (list_programs(plan, &in.programs, err) < 0 ||
+	    list_shell_argv(plan, &in.shell_argv, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
@@ -163,7 +166,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 		return -1;
 	}
 	close(ends[1]);
-	if (write_maps(plan, c.pid, err) < 0) {
+	if ((plan->clone_flags & CLONE_NEWUSER) && write_maps(plan, c.pid, err) < 0) {
 		kill_child(&c);
 		return -1;
 	}

@@ -29,11 +29,11 @@ static const char *const *known_keys(struct reader *r, struct str table, bool ph
 	return known;
 }
 
-static bool is_table_name(struct str key)
+static bool is_table_name(struct str key, bool phase)
 {
 	for (int id = 0; id < N_FIELDS; id++)
 		if (str_eq(field_table((enum field_id)id), key))
-			return true;
+			return !phase || field_in_phase((enum field_id)id);
 	return false;
 }
 
@@ -60,7 +60,7 @@ static void read_table(struct reader *r, struct section *s, struct str table, bo
 		id = field_find(str_from(buf_text(&key)));
 		if (id != N_FIELDS && (!phase || field_in_phase(id))) {
 			read_field(r, s, id, &m->value);
-		} else if (!table.n && is_table_name(m->key) && m->key.n) {
+		} else if (!table.n && is_table_name(m->key, phase) && m->key.n) {
 			if (read_expect(r, &m->value, VALUE_TABLE, buf_text(&key)))
 				read_table(r, s, m->key, phase, &m->value);
 		}

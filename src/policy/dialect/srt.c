@@ -26,8 +26,7 @@ static const struct {
 	{ NULL, "ignoreViolations", "every refusal is reported" },
 	{ NULL, "enableWeakerNestedSandbox", "nothing is weakened in silence" },
 	{ NULL, "enableWeakerNetworkIsolation", "nothing is weakened in silence" },
-	{ "network", "allowUnixSockets", "no socket of the host can be reached" },
-	{ "network", "allowAllUnixSockets", "no socket of the host can be reached" },
+	{ "network", "allowAllUnixSockets", "sockets of the host are named one by one" },
 	{ "network", "httpProxyPort", "there is no proxy" },
 	{ "network", "socksProxyPort", "there is no proxy" },
 	{ "network", "mitmProxy", "there is no proxy" },
@@ -145,6 +144,7 @@ static void srt_read(struct reader *r, const struct value *root)
 	read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, network ? reader_at(r, network) : top);
 	read_list(r, network, "allowedDomains", F_NETWORK_ALLOW);
 	read_list(r, network, "deniedDomains", F_NETWORK_DENY);
+	read_list(r, network, "allowUnixSockets", F_FILES_SOCKETS);
 	read_list(r, files, "denyRead", F_FILES_DENY);
 	read_list_start(s, F_FILES_WRITE, top);
 	read_list(r, files, "allowWrite", F_FILES_WRITE);
@@ -214,8 +214,8 @@ static void write_paths(const struct policy *p, enum field_id id, struct json_ou
 static int check_sayable(const struct policy *p, struct diags *diags)
 {
 	static const enum field_id sayable[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_DENY,
-						 F_FILES_PROTECT, F_NETWORK_MODE, F_NETWORK_ALLOW,
-						 F_NETWORK_DENY, N_FIELDS };
+						 F_FILES_PROTECT, F_FILES_SOCKETS, F_NETWORK_MODE,
+						 F_NETWORK_ALLOW, F_NETWORK_DENY, N_FIELDS };
 	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
 	const struct field_value *read = &p->base.f[F_FILES_READ];
 	const struct field_value *protect = &p->base.f[F_FILES_PROTECT];
@@ -247,6 +247,10 @@ static int srt_write(const struct policy *p, struct buf *out, struct diags *diag
 	bad |= write_hosts(p, F_NETWORK_ALLOW, &j, diags);
 	json_key(&j, "deniedDomains");
 	bad |= write_hosts(p, F_NETWORK_DENY, &j, diags);
+	if (p->base.f[F_FILES_SOCKETS].set) {
+		json_key(&j, "allowUnixSockets");
+		write_paths(p, F_FILES_SOCKETS, &j);
+	}
 	json_close(&j, '}');
 	json_key(&j, "filesystem");
 	json_open(&j, '{');

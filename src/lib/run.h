@@ -1,0 +1,12 @@
+/* What a run and its explanation share. */
+#ifndef LIB_RUN_H
+#define LIB_RUN_H
+
+#include "lib/compose.h"
+#include "plan/compile.h"
+
+/* What is to be run, by whom, and what it may do without (CORDON_SANDBOX). */
+int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
+		struct cordon_err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,69 @@
+/* What reader and actor both do: talk to each other and to the listener. */
+#include "super/guard_priv.h"
+
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+/* --- the socket of a pair --------------------------------------------------- */
+
+/* Room for the descriptors of one message. */
+union control {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int) * N_GUARD_SLOTS)];
+};
+
+int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = n };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union control control = { 0 };
+
+	if (n_fds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * n_fds),
+						 .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
+	}
+	return guard_rc(sendmsg(sock, &msg, MSG_NOSIGNAL));
+}
+
+int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = n };
+	union control control = { 0 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	const struct cmsghdr *c;
+	int rc;
+
+	do
+		rc = guard_rc(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC));
+	while (rc == -EINTR);
+	*n_fds = 0;
+	if (rc < 0)
+		return rc;
+	for (c = CMSG_FIRSTHDR(&msg); c && c->cmsg_type == SCM_RIGHTS; c = NULL) {
+		*n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), *n_fds * sizeof(int));
+	}
+	return rc;
+}
+
+/* --- the listener ----------------------------------------------------------- */
+
+bool guard_is_valid(int listener, uint64_t id)
+{
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+void guard_answer(int listener, uint64_t id, int rc)
+{
+	struct seccomp_notif_resp resp = { .id = id, .error = MIN(rc, 0), .val = MAX(rc, 0) };
+
+	/* It fails when the caller is gone, and then nobody waits. */
+	while (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
+		;
+}

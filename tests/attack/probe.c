@@ -1,0 +1,308 @@
+/* One act by its name, for tests/suite/attack: exits 0 if it could be done, 1 if
+ * it was refused, 2 for a name that is not known. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+
+static const char *arg;
+
+static long make_socket(int domain, int type, int protocol)
+{
+	return socket(domain, type, protocol);
+}
+
+static long vsock(void) { return make_socket(AF_VSOCK, SOCK_STREAM, 0); }
+static long raw(void) { return make_socket(AF_INET, SOCK_RAW, IPPROTO_TCP); }
+static long packet(void) { return make_socket(AF_PACKET, SOCK_RAW, 0); }
+static long audit(void) { return make_socket(AF_NETLINK, SOCK_RAW, 9); }
+static long generic(void) { return make_socket(AF_NETLINK, SOCK_RAW, 16); }
+static long uevent(void) { return make_socket(AF_NETLINK, SOCK_RAW, 15); }
+static long diag(void) { return make_socket(AF_NETLINK, SOCK_RAW, 4); }
+
+static long uring(void)
+{
+	char params[120] = { 0 };
+
+	return syscall(SYS_io_uring_setup, 1, params);
+}
+
+static long key(void)
+{
+	return syscall(SYS_add_key, "user", "cordon-attack", "x", 1, -2 /* of the process */);
+}
+
+static long keyring(void)
+{
+	return syscall(SYS_keyctl, 0 /* get the id */, -3 /* of the session */, 0);
+}
+
+static long bpf(void)
+{
+	uint32_t attr[32] = { 2 /* array */, 4, 4, 1 };
+
+	return syscall(SYS_bpf, 0 /* make a map */, attr, sizeof(attr));
+}
+
+static long perf(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+					.exclude_kernel = 1, .exclude_hv = 1 };
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static long fault(void) { return syscall(SYS_userfaultfd, 1 /* user mode only */); }
+static long secret(void) { return syscall(SYS_memfd_secret, 0); }
+static long notify(void) { return syscall(SYS_fanotify_init, 0x200 /* names */, O_RDONLY); }
+static long kernel_log(void) { return syscall(SYS_syslog, 10 /* size */, NULL, 0); }
+static long new_user(void) { return unshare(CLONE_NEWUSER); }
+static long new_net(void) { return unshare(CLONE_NEWUSER | CLONE_NEWNET); }
+static long new_mount(void) { return unshare(CLONE_NEWNS); }
+static long new_ipc(void) { return unshare(CLONE_NEWIPC); }
+
+/* Of a child, so that nothing of this process is shared. */
+static long own_namespace(void)
+{
+	int fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : setns(fd, CLONE_NEWUTS);
+}
+
+static long clone_user(void)
+{
+	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		_exit(0);
+	return pid < 0 ? -1 : waitpid((pid_t)pid, NULL, 0);
+}
+
+static long old_clone_user(void)
+{
+	long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0)
+		_exit(0);
+	return pid < 0 ? -1 : waitpid((pid_t)pid, NULL, 0);
+}
+
+static long change_root(void) { return chroot("."); }
+static long fs_open(void) { return syscall(SYS_fsopen, "tmpfs", 0); }
+static long tree_clone(void) { return syscall(SYS_open_tree, AT_FDCWD, ".", 1 /* clone */); }
+
+static long mount_here(void)
+{
+	if (mount("none", ".", "tmpfs", 0, "size=4k") < 0)
+		return -1;
+	return umount2(".", MNT_DETACH);
+}
+
+static long handle(void)
+{
+	struct {
+		struct file_handle head;
+		char room[128];
+	} h = { .head.handle_bytes = 128 };
+	int id;
+
+	return name_to_handle_at(AT_FDCWD, ".", &h.head, &id, 0);
+}
+
+static long open_handle(void)
+{
+	struct {
+		struct file_handle head;
+		char room[128];
+	} h = { .head.handle_bytes = 128 };
+	int id, dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Where the first call is refused too, the second is tried all the same. */
+	(void)!name_to_handle_at(AT_FDCWD, ".", &h.head, &id, 0);
+	return open_by_handle_at(dir, &h.head, O_RDONLY);
+}
+
+static pid_t waiting_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static long trace(void)
+{
+	pid_t pid = waiting_child();
+	long rc = ptrace(PTRACE_SEIZE, pid, 0, 0);
+
+	kill(pid, SIGKILL);
+	return rc;
+}
+
+static long read_other(void)
+{
+	pid_t pid = waiting_child();
+	static char theirs[8] = "secret";
+	char mine[8];
+	struct iovec local = { mine, 8 }, remote = { theirs, 8 };
+	long rc = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	kill(pid, SIGKILL);
+	return rc;
+}
+
+static long take_fd(void)
+{
+	pid_t pid = waiting_child();
+	long fd = syscall(SYS_pidfd_open, pid, 0), rc = syscall(SYS_pidfd_getfd, fd, 0, 0);
+
+	kill(pid, SIGKILL);
+	return rc;
+}
+
+static long i386(void)
+{
+#ifdef __x86_64__
+	long rc;
+
+	__asm__ volatile("int $0x80" : "=a"(rc) : "a"(20L /* getpid of i386 */) : "memory");
+	return rc == getpid() ? 0 : -1;
+#else
+	return -1;
+#endif
+}
+
+static long listener(void)
+{
+	struct { unsigned short n; void *code; } prog;
+	uint64_t allow = (uint64_t)0x7fff0000 << 32 | 0x06;
+
+	prog.n = 1;
+	prog.code = &allow;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		       &prog);
+}
+
+static long discipline(void)
+{
+	int line = 0, fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	return ioctl(fd, TIOCSETD, &line);
+}
+
+/* The high half of the number is not looked at by the kernel. */
+static long type_into(void)
+{
+	int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	return syscall(SYS_ioctl, fd, (uint64_t)1 << 32 | TIOCSTI, "x");
+}
+
+static long set_id(void)
+{
+	close(open("x", O_CREAT | O_WRONLY | O_CLOEXEC, 0755));
+	return chmod("x", 04755);
+}
+
+static long set_id_at_birth(void) { return open("y", O_CREAT | O_WRONLY | O_CLOEXEC, 04755); }
+static long node(void) { return mknod("node", S_IFCHR | 0600, 0x103); }
+static long read_file(void) { return open(arg, O_RDONLY | O_CLOEXEC); }
+static long write_file(void) { return open(arg, O_WRONLY | O_CLOEXEC); }
+static long path_only(void)
+{
+	char here[64], byte;
+	int fd = open(arg, O_PATH | O_CLOEXEC);
+
+	snprintf(here, sizeof(here), "/proc/self/fd/%d", fd);
+	fd = open(here, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : read(fd, &byte, 1);
+}
+
+/* A file without a name that gets one later. */
+static long nameless(void)
+{
+	char here[64];
+	int fd = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	snprintf(here, sizeof(here), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, here, AT_FDCWD, arg, AT_SYMLINK_FOLLOW);
+}
+
+static long exchange(void)
+{
+	close(open("z", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	return renameat2(AT_FDCWD, "z", AT_FDCWD, arg, RENAME_EXCHANGE);
+}
+
+static long big_segment(void)
+{
+	int id = shmget(IPC_PRIVATE, 64 << 20, 0600);
+	char *at = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+
+	if (at == (char *)-1)
+		return -1;
+	shmctl(id, IPC_RMID, NULL);
+	memset(at, 1, 64 << 20);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	long (*act)(void);
+} acts[] = {
+	{ "vsock", vsock }, { "raw", raw }, { "packet", packet }, { "audit", audit },
+	{ "generic", generic }, { "uevent", uevent }, { "diag", diag }, { "uring", uring },
+	{ "key", key }, { "keyring", keyring }, { "bpf", bpf }, { "perf", perf },
+	{ "fault", fault }, { "secret", secret }, { "notify", notify },
+	{ "kernel-log", kernel_log },
+	{ "new-user", new_user }, { "new-net", new_net }, { "new-mount", new_mount },
+	{ "new-ipc", new_ipc }, { "own-namespace", own_namespace }, { "clone-user", clone_user },
+	{ "old-clone-user", old_clone_user }, { "chroot", change_root }, { "fs-open", fs_open },
+	{ "tree-clone", tree_clone }, { "mount", mount_here }, { "handle", handle },
+	{ "open-handle", open_handle }, { "trace", trace }, { "read-other", read_other },
+	{ "take-fd", take_fd }, { "i386", i386 }, { "listener", listener },
+	{ "discipline", discipline }, { "type-into", type_into }, { "set-id", set_id },
+	{ "set-id-at-birth", set_id_at_birth }, { "node", node }, { "read", read_file },
+	{ "write", write_file }, { "path-only", path_only }, { "nameless", nameless },
+	{ "exchange", exchange }, { "big-segment", big_segment },
+};
+
+int main(int argc, char **argv)
+{
+	arg = argc > 2 ? argv[2] : ".";
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(acts); i++)
+		if (strcmp(argv[1], acts[i].name) == 0) {
+			if (acts[i].act() >= 0)
+				return 0;
+			fprintf(stderr, "%s: %s\n", argv[1], strerrordesc_np(errno));
+			return 1;
+		}
+	fprintf(stderr, "there is no act of that name\n");
+	return 2;
+}

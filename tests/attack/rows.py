@@ -1,0 +1,293 @@
+"""The attempts: one row each, for tests/suite/attack.
+
+A row runs once outside, where it must succeed, and once inside a cordon, where
+it must not.  Its folder W is new each time: W/ws is the workspace and current
+directory, W/out lies beside it with a file `secret`, W/home is HOME.
+
+    act     shell text; `py:` Python; success is its exit status 0
+    setup   shell text, run outside in the workspace before the act
+    told    shell text, run outside afterwards; if there is one, it decides
+    opts    options of `cordon run`
+    who     root, user or both
+    files   descriptors to inherit: number -> path below W
+    serve   sockets that the test itself listens on: path below W, or @name
+    home    HOME, below W
+    alone   what the kernel or nobody outside can do is proved inside only: why
+"""
+import collections
+
+Row = collections.namedtuple(
+    "Row", "name act setup told opts who files serve home alone", defaults=(
+        "", "", "", "both", {}, (), "home", ""))
+ROWS = []
+
+
+def row(name, act, **rest):
+    ROWS.append(Row(name, act, **rest))
+
+
+# --- files: what is not named --------------------------------------------------
+
+for what, act in (
+        ("read", "cat ../out/secret"),
+        ("write", "echo x >> ../out/secret"),
+        ("truncate", "truncate -s 0 ../out/secret"),
+        ("remove", "rm ../out/secret"),
+        ("list", "ls ../out | grep secret"),
+        ("stat", "stat ../out/secret"),
+        ("chmod", "chmod 644 ../out/secret"),
+        ("touch", "touch -c ../out/secret && test -e ../out/secret"),
+        ("setxattr", "py:import os; os.setxattr('../out/secret', 'user.x', b'1')"),
+        ("hard link", "ln ../out/secret mine && cat mine"),
+        ("rename in", "mv ../out/secret mine"),
+        ("rename out", "touch mine && mv mine ../out/theirs", ),
+        ("make beside", "touch ../out/new"),
+        ("symbolic link", "ln -s ../out/secret l && cat l"),
+        ("through /proc/self/root", "cat /proc/self/root$PWD/../out/secret"),
+        ("through /proc/self/cwd", "cat /proc/self/cwd/../out/secret"),
+        ("a descriptor without rights", "./probe path-only ../out/secret"),
+        ("the FIFO of a host program", "test -p ../out/fifo"),
+        ("execute", "../out/tool")):
+    told = "test -e ../out/theirs" if what == "rename out" else ""
+    told = "test -e ../out/new" if what == "make beside" else told
+    row(f"{what} beside the workspace", act, told=told)
+row("a file of HOME", "cat ~/note", setup="echo x > ../home/note")
+row("a key of HOME", "cat ~/.ssh/id", setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id")
+row("a key of HOME as the workspace", "cat .ssh/id", home="ws",
+    setup="mkdir .ssh; echo k > .ssh/id")
+row("a key of HOME below the workspace", "cat h/.ssh/id", home="ws/h",
+    setup="mkdir -p h/.ssh; echo k > h/.ssh/id")
+row("a new ~/.ssh", "mkdir .ssh && echo k > .ssh/authorized_keys", home="ws")
+row("a new ~/.aws by renaming", "mkdir a && mv a .aws", home="ws")
+row("start-up of the shell", "echo evil >> .bashrc", home="ws", setup="touch .bashrc")
+row("start-up of the shell that is not there", "echo evil > .profile", home="ws")
+row("start-up of the shell behind a link", "echo evil >> d/rc", home="ws",
+    setup="mkdir d; touch d/rc; ln -s d/rc .bashrc")
+row("a preset that is a link to keys", "cat ~/.bun/id",
+    setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
+row("credentials in a preset", "cat ~/.cargo/credentials.toml",
+    setup="mkdir ../home/.cargo; echo k > ../home/.cargo/credentials.toml")
+row("/etc/shadow", "cat /etc/shadow", who="root")
+row("/etc/shadow with all of / readable", "cat /etc/shadow", who="root", opts="-r /")
+row("a file of /etc that nobody needs", "cat /etc/fstab || cat /etc/hostname")
+row("/root", "ls -A /root | grep .", who="root")
+row("the host's /run", "ls /run | grep .")
+row("the host's /var/lib", "ls /var/lib/dpkg | grep .")
+row("the host's /tmp", "test -e ../../cordon-attack-mark",
+    setup="touch ../../cordon-attack-mark")
+
+# --- files: protected names ----------------------------------------------------
+
+GIT = "mkdir -p .git/hooks; touch .git/config .git/hooks/old"
+for what, act, setup in (
+        (".git/config", "echo evil >> .git/config", GIT),
+        ("a hook", "echo evil > .git/hooks/pre-commit", GIT),
+        ("a hook that exists", "echo evil >> .git/hooks/old", GIT),
+        ("a hook where there is no .git", "mkdir -p .git/hooks && echo x > .git/hooks/a", ""),
+        ("the folder of hooks, removed", "rm -r .git/hooks", GIT),
+        ("the folder of hooks, renamed", "mv .git/hooks h", GIT),
+        ("a new .git", "mv .git g && mkdir .git && echo evil > .git/config", GIT),
+        ("a new .git by renaming", "mkdir g && touch g/config && mv g .git", ""),
+        ("a new .git by a link", "mkdir g && touch g/config && ln -s g .git", ""),
+        ("a file .git", "echo 'gitdir: g' > .git", ""),
+        ("a file .git by renaming", "echo 'gitdir: g' > g && mv g .git", ""),
+        ("a file .git by a hard link", "echo 'gitdir: g' > g && ln g .git", ""),
+        ("a file .git that exists", "echo 'gitdir: g' > .git", "echo 'gitdir: x' > .git"),
+        ("a file .git that exists, moved", "mv .git g", "echo 'gitdir: x' > .git"),
+        (".git/commondir", "echo ../g > .git/commondir", GIT),
+        (".git behind a link", "echo evil >> g/config",
+         "mkdir g; touch g/config; ln -s g .git"),
+        (".vscode", "mkdir .vscode", ""),
+        (".envrc", "echo x > .envrc", ""),
+        (".envrc by renaming", "touch a && mv a .envrc", ""),
+        (".envrc by a hard link", "touch a && ln a .envrc", ""),
+        (".envrc by a symbolic link", "ln -s a .envrc", ""),
+        (".envrc through a dangling link", "ln -s .envrc a && echo x > a", ""),
+        (".envrc by mknod", "mkfifo .envrc", ""),
+        (".envrc by bind",
+         "py:import socket; socket.socket(socket.AF_UNIX).bind('.envrc')", ""),
+        (".envrc from a file without a name", "./probe nameless .envrc", ""),
+        (".envrc through /proc", "echo x > /proc/self/cwd/.envrc", ""),
+        (".envrc in other letters", "echo x > .ENVRC", ""),
+        (".envrc that exists, exchanged", "./probe exchange .envrc", "touch .envrc"),
+        (".envrc that exists, removed", "rm .envrc", "touch .envrc"),
+        (".envrc that exists, renamed", "mv .envrc a", "touch .envrc"),
+        ("a policy", "echo x > cordon.toml", ""),
+        ("a task", "echo x > task.toml", "")):
+    row(f"protected: {what}", act, setup=setup)
+row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
+    setup="echo 'profile = \"worktree\"' > p.toml")
+row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")
+row("read-only in the workspace: rename", "mv ro rw", setup="mkdir ro", opts="-r ro")
+row("read-only in the workspace: chmod", "chmod 700 ro", setup="mkdir ro", opts="-r ro")
+DENY = "mkdir -p a/b; echo : > a/b/s"
+for what, act in (("read", "cat a/b/s"), ("renamed parent", "mv a c; cat c/b/s"),
+                  ("hard link", "ln a/b/s l && cat l"), ("symbolic link", "ln -s a/b/s l && cat l"),
+                  ("rename", "mv a/b/s l && cat l"), ("removed", "rm a/b/s"),
+                  ("changed mode", "chmod 644 a/b/s"), ("execute", ". ./a/b/s")):
+    row(f"denied: {what}", act, setup=DENY, opts="--deny a/b/s")
+row("denied: made anew", "echo x > n", opts="--deny n")
+
+# --- files: things of the kernel -------------------------------------------------
+
+row("a set-user-id file", "./probe set-id")
+row("a set-user-id file at birth", "./probe set-id-at-birth")
+row("a device node", "./probe node", who="root")
+row("the mode of /dev/null", "chmod 666 /dev/null", who="root")
+row("/dev/kmsg", "./probe read /dev/kmsg", who="root")
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness",
+             "/proc/irq/default_smp_affinity", "/sys/kernel/mm/transparent_hugepage/enabled"):
+    row(f"writing {path}", f"./probe write {path}", who="root")
+row("writing a cgroup", "./probe write $(ls -d /sys/fs/cgroup/*/cgroup.procs | head -1)",
+    who="root")
+row("a stream that is a file, opened for writing", "echo evil > /proc/self/fd/0",
+    setup="echo x > keep; chmod 600 keep", files={0: "ws/keep"}, told="grep evil keep")
+row("a stream that is a file, its mode", "py:import os; os.fchmod(0, 0o666)",
+    setup="echo x > keep; chmod 600 keep", files={0: "ws/keep"},
+    told="test $(stat -c %a keep) = 666")
+row("a folder that was inherited", "cat /proc/self/fd/9/secret", files={9: "out"})
+row("a file that was inherited", "cat <&9", files={9: "out/secret"})
+row("a link in place of the result", "ln -sf ../out/secret r.json", opts="--result r.json",
+    told="! grep -q '^s3cret$' ../out/secret", alone="the result is written by cordon")
+
+# --- sockets of the host ---------------------------------------------------------
+
+CONNECT = "py:import socket; socket.socket(socket.AF_UNIX).connect({!r})"
+row("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
+row("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
+row("a socket in the workspace, bound to a relative path", CONNECT.format("s"), serve=("./ws/s",))
+row("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
+row("a socket without a path, network public", CONNECT.format("\0cordon-attack"),
+    serve=("@cordon-attack",), opts="--network public")
+row("a datagram to a socket in the workspace",
+    "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
+    serve=("ws/s:dgram",))
+
+# --- network ---------------------------------------------------------------------
+
+row("a server on the loopback",
+    "py:import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 2)",
+    serve=("tcp",), opts="--env PORT")
+row("a server on the loopback, IPv6 mapped",
+    "py:import os, socket; socket.create_connection(('::ffff:127.0.0.1', "
+    "int(os.environ['PORT'])), 2)", serve=("tcp",), opts="--env PORT")
+row("an interface that is up", "grep -v lo: /proc/net/dev | grep :")
+for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"),
+                 ("audit", "both"), ("generic", "both"), ("uevent", "both"), ("diag", "both")):
+    row(f"a socket of the kind {act}", f"./probe {act}", who=who)
+
+# --- kernel code that nobody needs ------------------------------------------------
+
+for act, who in (("uring", "both"), ("key", "both"), ("keyring", "both"), ("bpf", "root"),
+                 ("perf", "both"), ("fault", "both"), ("notify", "both"), ("kernel-log", "root"),
+                 ("new-user", "both"), ("new-net", "both"), ("new-mount", "root"),
+                 ("new-ipc", "root"), ("clone-user", "both"), ("old-clone-user", "both"),
+                 ("own-namespace", "root"), ("chroot", "root"), ("fs-open", "root"),
+                 ("tree-clone", "root"), ("mount", "root"), ("handle", "both"),
+                 ("open-handle", "root"), ("i386", "both"), ("listener", "both"),
+                 ("discipline", "both")):
+    row(f"kernel: {act}", f"./probe {act}", who=who)
+
+# --- processes ---------------------------------------------------------------------
+
+row("seeing a process of the host", "tr '\\0' ' ' < /proc/$VICTIM/cmdline | grep 98765",
+    opts="--env VICTIM")
+row("killing a process of the host", "kill $VICTIM", opts="--env VICTIM", told="! kill -0 $VICTIM")
+row("killing all", "kill -9 -1", opts="--env VICTIM", told="! kill -0 $VICTIM",
+    alone="it would end the test")
+row("stopping a process of the host", "kill -STOP $VICTIM", opts="--env VICTIM",
+    told="grep -q '^State:.T' /proc/$VICTIM/status")
+row("tracing", "./probe trace")
+row("reading another's memory", "./probe read-other")
+row("taking another's descriptor", "./probe take-fd")
+row("the memory of pid 1", "head -c 1 /proc/1/mem || cat /proc/1/maps | grep .",
+    alone="pid 1 is another outside")
+row("the root of pid 1", "ls /proc/1/root/ || ls /proc/1/cwd/ || readlink /proc/1/fd/3",
+    alone="pid 1 is another outside")
+row("the environment of pid 1", "tr '\\0' '\\n' < /proc/1/environ | grep .",
+    alone="pid 1 is another outside")
+row("the arguments of pid 1", "tr -d '\\0' < /proc/1/cmdline | grep .",
+    alone="pid 1 is another outside")
+row("killing pid 1", "kill -9 1; kill -STOP 1; kill -TERM 1; sleep 0.1; "
+    "grep -q '^State:.[TZ]' /proc/1/status", alone="it would end the machine")
+row("a daemon that stays", "setsid sh -c 'sleep 0.5; echo x > mark' >/dev/null 2>&1 &",
+    told="sleep 0.8; test -e mark")
+row("a daemon of a daemon", "(setsid sh -c '(sleep 0.5; echo x > mark) & exit' &) >/dev/null 2>&1",
+    told="sleep 0.8; test -e mark")
+row("descriptors that leak", "ls /proc/self/fd | grep -v '^[0123]$'", files={7: "out/secret"})
+row("privileges by set-user-id programs",
+    "grep -q NoNewPrivs:.0 /proc/self/status")
+row("capabilities to come", "! grep -q CapBnd:.0000000000000000 /proc/self/status")
+
+# --- environment ---------------------------------------------------------------------
+
+for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
+             "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
+             "GOOGLE_APPLICATION_CREDENTIALS"):
+    row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
+row("a variable that nobody named", "env | grep s3cret-OTHER")
+
+# --- resources -------------------------------------------------------------------------
+
+BIG = "-m 100M --timeout 20s"
+row("memory: anonymous", "py:x = bytearray(300 << 20)", opts=BIG)
+row("memory: many processes",
+    "py:import os,time\nfor i in range(6):\n if os.fork() == 0:\n  x = bytearray(50 << 20)\n"
+    "  time.sleep(3)\n  os._exit(0)\nassert all(os.wait()[1] == 0 for i in range(6))", opts=BIG)
+row("memory: /dev/shm", "py:open('/dev/shm/cordon-attack', 'wb').write(bytes(300 << 20))\n"
+    "import os; os.unlink('/dev/shm/cordon-attack')", opts=BIG)
+row("memory: shared maps", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
+    "for i in range(0, 300 << 20, 4096): m[i] = 1", opts=BIG)
+row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
+    "fd = os.memfd_create('y')\nfor i in range(300): os.write(fd, bytes(1 << 20))", opts=BIG)
+row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
+row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
+    "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
+    " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
+FORK = ("py:import os,time,signal\np = []\ntry:\n while len(p) < 60:\n  p.append(os.fork())\n"
+        "  if p[-1] == 0: time.sleep(5); os._exit(0)\nfinally:\n"
+        " [os.kill(i, 9) for i in p if i]")
+row("processes: forks", FORK, opts="--processes 20")
+row("processes: threads", "py:import threading,time\n"
+    "t = [threading.Thread(target=time.sleep, args=(0.5,)) for i in range(60)]\n"
+    "[i.start() for i in t]", opts="--processes 20")
+row("file size", "truncate -s 20M f", opts="--file-size 10M")
+row("file size: written", "head -c 20M /dev/zero > f", opts="--file-size 10M")
+row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-files 50")
+row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
+row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
+    " rm /dev/shm/cordon-attack; exit $s", opts="--disk 10M")
+row("wall clock", "sleep 1.5", opts="--timeout 300ms")
+row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
+row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",
+    opts="--timeout 300ms")
+row("CPU time", "py:import time\nwhile time.process_time() < 3: pass",
+    opts="--cpu-seconds 1")
+row("CPU time: children that nobody waits for",
+    "py:import os,signal,time\nsignal.signal(17, signal.SIG_IGN)\nfor i in range(3):\n"
+    " if os.fork() == 0:\n  while time.process_time() < 2: pass\n  os._exit(0)\n"
+    "try: os.wait()\nexcept ChildProcessError: pass", opts="--cpu-seconds 1")
+row("watches of the host's files",
+    "py:import ctypes\nl = ctypes.CDLL(None)\nassert all(l.inotify_init() >= 0 for i in range(80))")
+row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")
+
+# --- commands ----------------------------------------------------------------------------
+
+F = "/usr/bin/factor"
+for what, act in (
+        ("by its name", "factor 6"), ("by its path", F + " 6"),
+        ("through /proc", f"/proc/self/root{F} 6"),
+        ("a copy", f"cp {F} f && ./f 6"), ("a symbolic link", f"ln -s {F} f && ./f 6"),
+        ("a hard link", f"ln {F} f && ./f 6"),
+        ("the loader", f"/lib64/ld-linux-x86-64.so.2 {F} 6"),
+        ("another name in argv", f"py:import os; os.execv('{F}', ['true', '6'])"),
+        ("a descriptor", f"py:import os; os.execve(os.open('{F}', os.O_RDONLY), ['x', '6'], "
+         "os.environ)"),
+        ("#!", f"printf '#!{F}\\n' > 6; chmod +x 6; ./6; ./6 7 | grep 7 || {F} 6"),
+        ("a wrapper", "env factor 6"), ("another PATH", "PATH=/bin factor 6")):
+    setup = "touch /usr/bin/.t 2>/dev/null && rm /usr/bin/.t; true" if what == "a hard link" else ""
+    row(f"blocked: {what}", act, opts="--block-command factor", setup=setup,
+        who="root" if what == "a hard link" else "both",
+        alone="/usr is another file system" if what == "a hard link" else "")
+row("blocked: git's other copy", "/usr/lib/git-core/git --version || "
+    "/usr/libexec/git-core/git --version", opts="--block-command git")

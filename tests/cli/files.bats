@@ -1,0 +1,158 @@
+# Files of every kind: missing, unreadable, empty, huge, binary.
+# The variables come from place.bash; commands are split into words on purpose.
+# shellcheck disable=SC2154,SC2086
+load place
+
+@test "a good file: nothing is said, exit 0" {
+	printf '[limits]\nmemory = "1G"\n' >cordon.toml
+	cordon check cordon.toml
+	is "$status" 0
+	is "$out$err" ""
+}
+
+@test "a wrong file: each problem with its place, on stderr, exit 1" {
+	printf 'profil = "wasi"\n[limits]\nmemory = "lots"\n' >cordon.toml
+	cordon check cordon.toml
+	is "$status" 1
+	is "$out" ""
+	is "$err" "cordon.toml:1:1: unknown key 'profil'; did you mean 'profile'?
+cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"512M\", or \"none\""
+}
+
+@test "several files are checked by themselves" {
+	printf 'profil = 1\n' >a.toml
+	printf '' >b.toml
+	printf 'backen = 1\n' >c.toml
+	cordon check a.toml b.toml c.toml
+	is "$status" 1
+	has "$err" "a.toml:1:1: "
+	has "$err" "c.toml:1:1: "
+	has_not "$err" "b.toml"
+}
+
+@test "hundreds of files can be checked" {
+	for i in $(seq 300); do printf '[limits]\ncpus = %s\n' "$i" >"$i.toml"; done
+	cordon check ./*.toml
+	is "$status" 0
+	cordon policy show ./*.toml
+	usage_error "300 policy files are given; 64 at most"
+}
+
+@test "a missing file is exit 2" {
+	for command in "check" "policy show" "policy convert --to srt" "policy diff none" \
+		"policy intersect none" "trial --check" "explain --policy"; do
+		cordon $command none
+		is "$status" 2
+		is "$out" ""
+		has "$err" "cannot open 'none': No such file or directory"
+	done
+	cordon policy match --policy none a.example
+	is "$status" 2
+	is "$out" "denied: the policy is not valid"
+}
+
+@test "a directory" {
+	mkdir d
+	cordon check d
+	is "$status" 2
+	has "$err" "'d' is a directory; name a file"
+}
+
+@test "a pipe that nobody writes to does not hang, and is no empty policy" {
+	mkfifo pipe
+	run timeout 10 "$CORDON" check pipe
+	is "$status" 2
+	has "$output" "'pipe' is a pipe that nobody writes to"
+}
+
+@test "a pipe that somebody writes to" {
+	run bash -c '"$0" check <(echo "profil = 1")' "$CORDON"
+	is "$status" 1
+	has "$output" "unknown key 'profil'"
+}
+
+@test "a file that cannot be read" {
+	if [ "$(id -u)" = 0 ]; then
+		chmod 755 .
+		printf 'x\n' >secret.toml
+		chmod 600 secret.toml
+		run setpriv --reuid 65534 --regid 65534 --clear-groups \
+			"$CORDON" check "$place/secret.toml"
+	else
+		printf 'x\n' >secret.toml
+		chmod 0 secret.toml
+		run "$CORDON" check secret.toml
+	fi
+	is "$status" 2
+	has "$output" "Permission denied"
+}
+
+@test "an empty file is an empty policy" {
+	: >cordon.toml
+	cordon check cordon.toml
+	is "$status" 0
+	cordon policy intersect cordon.toml cordon.toml
+	is "$status" 0
+	is "$out" ""
+	: >empty.json
+	cordon check --dialect srt empty.json
+	is "$status" 1
+	has "$err" "empty.json:1:1: "
+}
+
+@test "a file that is too large" {
+	head -c 17000000 /dev/zero | tr '\0' '#' >cordon.toml
+	cordon check cordon.toml
+	is "$status" 2
+	has "$err" "'cordon.toml' is larger than 16777216 bytes"
+	run timeout 20 "$CORDON" check /dev/zero
+	is "$status" 2
+	has "$output" "is larger than"
+}
+
+@test "binary files, in every dialect" {
+	head -c 100000 /dev/urandom >random
+	printf 'a = "\0"\n' >nul
+	printf '\xff\xfe' >utf16
+	for dialect in cordon ai-harness openharness harn harbor srt; do
+		for file in random nul utf16; do
+			cordon check --dialect $dialect $file
+			[ "$status" -le 1 ]
+			run -1 grep -P '[\x00-\x08\x0b-\x1f\x7f]' .err
+		done
+	done
+	cordon check random
+	is "$status" 1
+}
+
+@test "an unknown dialect" {
+	: >f
+	for command in "check --dialect x f" "policy show --dialect x f" \
+		"policy convert --to x f"; do
+		cordon $command
+		is "$status" 2
+		has "$err" "'x' is not a dialect"
+	done
+}
+
+@test "dialects are told by name and content" {
+	mkdir .harness
+	printf '[sandbox]\nmode = "docker"\n' >.harness/config.toml
+	printf '[environment]\nnetwork_mode = "public"\n' >task.toml
+	printf -- '---\nnetwork: {allowed_domains: [a.example]}\n---\n' >any.md
+	printf '{"network": {"allowedDomains": ["a.example"]}}' >s.json
+	printf '{"side_effect_level": "none"}' >h.json
+	printf '[limits]\ncpus = 1\n' >multitask.toml
+	cordon policy show .harness/config.toml
+	has "$out" 'backend = "docker"'
+	cordon policy show task.toml
+	has "$out" 'mode = "public"'
+	cordon policy show any.md
+	has "$out" 'allow = ["**.a.example"]'
+	cordon policy show s.json
+	has "$out" 'allow = ["a.example"]'
+	cordon policy show h.json
+	has "$out" 'block = ["*"]'
+	cordon policy show multitask.toml
+	has "$out" 'cpus = 1'
+}

@@ -1,0 +1,195 @@
+# Machines that lack something: refused by name, or run with what is there where
+# the policy or CORDON_SANDBOX permits it, and then said.
+# shellcheck disable=SC2154  # out, err and place are set by place.bash
+load place
+
+# Run cordon on a machine that lacks the first argument.
+cordon_without() {
+	local features=$1
+	shift
+	status=0
+	"${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without" "$features" \
+		"$CORDON" "$@" >"$place/.out" 2>"$place/.err" || status=$?
+	out=$(cat "$place/.out")
+	err=$(cat "$place/.err")
+}
+
+# Work in a directory that is not HOME.
+work() {
+	mkdir -p "$place/work"
+	cd "$place/work" || return 1
+}
+
+# policy TEXT
+policy() {
+	printf '%s\n' "$1" >"$place/work/cordon.toml"
+}
+
+missing() {
+	printf '%s' "$out" | /usr/bin/python3 -c \
+		'import json, sys; print(*json.load(sys.stdin)["missing"])'
+}
+
+@test "a protection that is missing is refused by name, with what to do" {
+	work
+	for feature in userns mount net uts seccomp notify; do
+		cordon_without "$feature" run -- /bin/echo ran
+		is "$status" 125
+		is "$out" ""
+		has "$err" "cordon: the policy needs $feature ("
+		is "$([ "$(wc -l <"$place/.err")" -ge 2 ] && echo hint)" hint
+	done
+}
+
+@test "the refusal as JSON has the hint" {
+	work
+	cordon_without userns run --json -- /bin/echo ran
+	is "$status" 125
+	has "$out" '"code":"host"'
+	has "$out" 'max_user_namespaces'
+}
+
+@test "may_lack: runs without, says so before, and in the result" {
+	work
+	policy 'may_lack = ["uts"]'
+	cordon_without uts run --json -- /bin/echo ran
+	is "$status" 0
+	has "$out" '"stdout":"ran\n"'
+	has " $(missing) " " uts "
+	is "$err" "cordon: warning: this machine does not offer uts; the command runs without"
+	cordon_without net run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "the policy needs net"
+}
+
+@test "may_lack of something that is there changes nothing" {
+	work
+	policy 'may_lack = ["uts", "net"]'
+	cordon run --json -- /bin/echo ran
+	is "$status" 0
+	is "$err" ""
+	has_not " $(missing) " " uts "
+}
+
+@test "without a network namespace no socket can be made" {
+	work
+	policy 'may_lack = ["net"]'
+	cordon_without net run -- /usr/bin/python3 -c '
+import socket
+for family in socket.AF_INET, socket.AF_INET6:
+    try:
+        socket.socket(family)
+        print("made")
+    except PermissionError:
+        print("refused")'
+	is "$out" "refused
+refused"
+}
+
+@test "without mounts Landlock holds the files" {
+	work
+	echo secret >"$place/secret"
+	policy 'may_lack = ["mount", "pid", "cgroup"]'
+	cordon_without mount run --json -- /bin/sh -c \
+		"cat $place/secret; echo x >$place/new; echo mine >mine; cat mine"
+	is "$status" 0
+	has "$out" '"stdout":"mine\n"'
+	is "$(missing)" "$(missing | grep -o 'mount pid.*')"
+	is "$([ -e "$place/new" ] || echo none)" none
+	cordon_without mount,landlock run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "the policy needs landlock"
+}
+
+@test "without mounts, what is denied inside a root is refused" {
+	work
+	policy "may_lack = [\"mount\", \"pid\", \"cgroup\"]
+[files]
+deny = [\"$place/work/key\"]"
+	cordon_without mount run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "'$place/work/key' lies inside the root '$place/work'"
+}
+
+@test "without pids nothing is left behind, and nobody else is hit" {
+	work
+	policy 'may_lack = ["mount", "pid", "cgroup"]'
+	sleep 60 &
+	local other=$!
+	# shellcheck disable=SC2016  # expanded inside
+	cordon_without mount run --timeout 1 -- \
+		/bin/sh -c '(setsid sleep 61 & echo $! >pid); sleep 62'
+	is "$status" 124
+	kill -0 "$other"
+	kill "$other"
+	is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
+}
+
+@test "CORDON_SANDBOX=warn does without anything, off encloses nothing" {
+	work
+	export CORDON_SANDBOX=warn
+	cordon_without seccomp,uts run --json -- /bin/echo ran
+	is "$status" 0
+	has " $(missing) " " uts "
+	has " $(missing) " " seccomp "
+	has "$err" "does not offer uts seccomp; the command runs without"
+	export CORDON_SANDBOX=off
+	echo secret >"$place/secret"
+	cordon_without uts run -- cat "$place/secret"
+	is "$status" 0
+	is "$out" secret
+	has "$err" "does not offer uts; CORDON_SANDBOX=off runs the command without any protection"
+}
+
+@test "CORDON_SANDBOX=off encloses where the machine can" {
+	work
+	echo secret >"$place/secret"
+	CORDON_SANDBOX=off cordon run -- cat "$place/secret"
+	is "$status" 1
+	is "$out" ""
+}
+
+@test "CORDON_SANDBOX=enforce ignores may_lack" {
+	work
+	policy 'may_lack = ["uts"]'
+	CORDON_SANDBOX=enforce cordon_without uts run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "the policy needs uts"
+}
+
+@test "os_hardened does without nothing, and needs Landlock" {
+	work
+	for word in off warn enforce; do
+		CORDON_SANDBOX=$word cordon_without uts run --profile os_hardened -- /bin/echo ran
+		is "$status" 125
+		has "$err" "the policy needs uts"
+	done
+	CORDON_SANDBOX=warn cordon_without landlock run --profile os_hardened -- /bin/echo ran
+	is "$status" 125
+	has "$err" "the policy needs landlock"
+	cordon_without landlock run -- /bin/echo ran
+	is "$status" 0
+}
+
+@test "require: refused by name, whatever CORDON_SANDBOX says" {
+	work
+	policy 'require = ["landlock"]'
+	CORDON_SANDBOX=warn cordon_without landlock run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "the policy needs landlock"
+}
+
+@test "a misspelt CORDON_SANDBOX is a usage error that names it" {
+	work
+	CORDON_SANDBOX=enfroce cordon run -- /bin/echo ran
+	usage_error "CORDON_SANDBOX is 'enfroce'; write off, warn or enforce"
+}
+
+@test "the plan of a lesser machine" {
+	work
+	CORDON_SANDBOX=warn cordon_without uts run --dry-run -- /bin/echo ran
+	is "$status" 0
+	has_not "$out" "host name of its own"
+	cordon_without uts run --dry-run -- /bin/echo ran
+	is "$status" 125
+}

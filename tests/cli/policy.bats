@@ -1,0 +1,231 @@
+# Policies as data: show, convert, intersect, diff, match.
+# The variables come from place.bash; commands are split into words on purpose.
+# shellcheck disable=SC2154,SC2086
+load place
+
+@test "show: what is written, and defaults as comments; twice the same" {
+	printf '[limits]\nmemory = "1024M"\n[network]\nallow = ["B.example", "a.example"]\n' >a.toml
+	cordon policy show a.toml
+	is "$status" 0
+	is "$err" ""
+	has "$out" 'memory = "1G"'
+	has "$out" 'allow = ["a.example", "b.example"]'
+	has "$out" '# timeout = "24h"   (default)'
+	cp .out b.toml
+	cordon policy show b.toml
+	cmp .out b.toml
+}
+
+@test "show: several files are composed" {
+	printf '[limits]\nmemory = "2G"\n' >a.toml
+	printf '[limits]\nmemory = "1G"\ncpus = 2\n' >b.toml
+	cordon policy show a.toml b.toml
+	is "$status" 0
+	has "$out" 'memory = "1G"'
+	has "$out" 'cpus = 2'
+}
+
+@test "show --json is JSON" {
+	printf '[env]\nset = { A = "\\u001b\\"" }\n[phase."x y".limits]\ncpus = 1\n' >a.toml
+	cordon policy show --json a.toml
+	is "$status" 0
+	python3 - <<-'END'
+	import json
+	p = json.load(open(".out"))
+	assert p["env"]["set"]["A"] == "\x1b\""
+	assert p["phase"]["x y"]["limits"]["cpus"] == 1
+	END
+}
+
+@test "convert: there and back" {
+	printf '[network]\nallow = ["**.a.example", "*.b.example"]\n' >cordon.toml
+	cordon policy convert --to ai-harness cordon.toml
+	is "$status" 0
+	cp .out harness.md
+	cordon policy convert --to cordon harness.md
+	is "$out" '[network]
+mode = "allowlist"
+allow = ["**.a.example", "*.b.example"]'
+}
+
+@test "convert: every dialect's sample back into itself and through the native one" {
+	samples=$BATS_TEST_DIRNAME/../../examples/policies
+	for pair in ai-harness:harness.md openharness:.harness/config.toml harn:policy.json \
+		srt:srt-settings.json; do
+		dialect=${pair%%:*}
+		cd "$samples/$dialect"
+		cordon policy show "${pair#*:}"
+		cp "$place/.out" "$place/first"
+		cordon policy convert --to "$dialect" "${pair#*:}"
+		is "$status" 0
+		cp "$place/.out" "$place/own"
+		cordon policy show --dialect "$dialect" "$place/own"
+		cmp "$place/.out" "$place/first"
+		cordon policy convert --to cordon "${pair#*:}"
+		is "$status" 0
+		cp "$place/.out" "$place/native.toml"
+		cordon policy show "$place/native.toml"
+		cmp "$place/.out" "$place/first"
+	done
+}
+
+@test "convert: what cannot be said is named, exit 1" {
+	printf '[limits]\nmemory = "1G"\n[network]\nallow = ["a.example:443"]\n' >cordon.toml
+	cordon policy convert --to ai-harness cordon.toml
+	is "$status" 1
+	is "$out" ""
+	has "$err" "limits.memory: the ai-harness dialect cannot say this field"
+	has "$err" "network.allow: the ai-harness dialect cannot say a.example:443"
+	cordon policy convert --to srt cordon.toml
+	is "$status" 1
+	has "$err" "limits.memory: the srt dialect cannot say"
+	cordon policy convert --to openharness cordon.toml
+	is "$status" 1
+	has "$err" "backend: the openharness dialect cannot say"
+	printf '[phase.p]\n' >phases.toml
+	cordon policy convert --to ai-harness phases.toml
+	is "$status" 1
+	has "$err" "phase.p: the ai-harness dialect has no phases"
+}
+
+@test "convert: a long entry is not cut off" {
+	long=$(printf 'x%.0s' $(seq 2000))
+	printf '{"filesystem":{"allowWrite":["."],"denyWrite":["%s"]}}' "${long:0:1000}" \
+		>srt-settings.json
+	cordon policy show srt-settings.json
+	has "$out" "/${long:0:1000}\""
+	printf '[sandbox]\nmode = "process"\nblocked_commands = ["%s"]\n' \
+		"${long:0:1000} ${long:0:900}" >c.toml
+	cordon policy convert --dialect openharness --to openharness c.toml
+	is "$status" 0
+	has "$out" "${long:0:1000} ${long:0:900}"
+}
+
+@test "intersect: the strictest of both" {
+	printf '[network]\nallow = ["*.a.example", "b.example"]\n[limits]\nmemory = "1G"\n' >a.toml
+	printf '[network]\nallow = ["x.a.example", "c.example"]\ndeny = ["b.example"]\n' >b.toml
+	cordon policy intersect a.toml b.toml
+	is "$status" 0
+	is "$out" '[network]
+mode = "allowlist"
+allow = ["x.a.example"]
+deny = ["b.example"]
+
+[limits]
+memory = "1G"'
+	cp .out c.toml
+	cordon check c.toml
+	is "$status" 0
+	cordon policy intersect --json a.toml b.toml
+	python3 - <<-'END'
+	import json
+	assert json.load(open(".out"))["network"]["allow"] == ["x.a.example"]
+	END
+}
+
+@test "intersect: what cannot be composed is exit 1" {
+	printf '[docker]\nimage = "a"\n' >a.toml
+	printf '[docker]\nimage = "b"\n' >b.toml
+	cordon policy intersect a.toml b.toml
+	is "$status" 1
+	is "$out" ""
+	is "$err" "docker.image is 'a' in one policy and 'b' in the other; they cannot be composed"
+}
+
+@test "diff: in words, both ways; equal is exit 0" {
+	printf '[limits]\nmemory = "1G"\n' >a.toml
+	printf '[limits]\nmemory = "2G"\n[network]\nmode = "no-network"\n' >b.toml
+	cordon policy diff a.toml b.toml
+	is "$status" 1
+	is "$out" "b.toml allows more: limits.memory is 2G, not 1G"
+	cordon policy diff b.toml a.toml
+	is "$status" 1
+	is "$out" "b.toml allows more: limits.memory is 2G, not 1G"
+	cordon policy diff a.toml a.toml
+	is "$status" 0
+	is "$out" ""
+	printf 'nonsense' >c.toml
+	cordon policy diff a.toml c.toml
+	is "$status" 2
+}
+
+@test "match: a line each, exit 1 when one is denied" {
+	printf '[network]\nallow = ["a.example", "b.example:443"]\ndeny = ["*:25"]\n' >a.toml
+	cordon policy match --policy a.toml a.example https://b.example/ http://b.example/ \
+		evil.test a.example:25
+	is "$status" 1
+	is "$out" "allowed
+allowed
+denied: port 80 of host b.example is not in the allowlist
+denied: host evil.test is not in the allowlist
+denied: host a.example is denied by the rule *:25"
+	cordon policy match --policy a.toml a.example
+	is "$status" 0
+	cordon policy match --policy a.toml --resolves-to 127.0.0.1 a.example
+	is "$out" "denied: host a.example resolves to 127.0.0.1, a special address (loopback)"
+	cordon policy match --policy a.toml --resolves-to localhost a.example
+	usage_error "'localhost' is not an address"
+}
+
+@test "match: never repeats user, password, path or query" {
+	printf '[network]\nallow = ["a.example"]\n' >a.toml
+	printf -- '---\nnetwork: {allowed_domains: [a.example]}\n---\n' >harness.md
+	for policy in a.toml harness.md; do
+		for url in 'https://uuu:sss@evil.test/ppp?qqq#fff' \
+			'https://uuu:sss@evil.test:99999/ppp' 'https://uuu:sss@ev il/ppp' \
+			'uuu:sss@evil.test' 'https://uuu:sss@/ppp' \
+			'https://evil.test\@a.example/ppp' \
+			"$(printf 'https://evil.test/ppp\033[2J')"; do
+			cordon policy match --policy $policy "$url"
+			is "$status" 1
+			for secret in uuu sss ppp qqq fff "$(printf '\033')"; do
+				has_not "$out$err" "$secret"
+			done
+		done
+	done
+}
+
+@test "match: phases and several policies" {
+	printf '[network]\nallow = ["a.example"]\n[phase.p.network]\nmode = "no-network"\n' >a.toml
+	printf '[network]\nallow = ["**.example"]\ndeny = ["a.example:80"]\n' >b.toml
+	cordon policy match --policy a.toml --phase p a.example
+	is "$out" "denied: host a.example is not reachable: network.mode is no-network"
+	cordon policy match --policy a.toml --phase q a.example
+	usage_error "the policy has no phase 'q'"
+	cordon policy match --policy a.toml --policy b.toml a.example:443 a.example:80 b.example
+	is "$status" 1
+	is "$out" "allowed
+denied: host a.example is denied by the rule a.example:80
+denied: host b.example is not in the allowlist"
+}
+
+@test "match: commands" {
+	printf '[commands]\nblock = ["curl"]\n' >a.toml
+	cordon policy match --policy a.toml --command 'ls; curl http://x'
+	is "$status" 1
+	is "$out" "blocked: Command blocked by sandbox policy: contains 'curl'"
+	cordon policy match --policy a.toml --command 'ls'
+	is "$status" 0
+	is "$out" allowed
+}
+
+@test "match: a bad policy allows nothing, exit 2" {
+	printf 'nonsense' >a.toml
+	cordon policy match --policy a.toml a.example b.example
+	is "$status" 2
+	is "$out" "denied: the policy is not valid
+denied: the policy is not valid"
+	has "$err" "a.toml:1:"
+}
+
+@test "trial --check answers in JSON" {
+	printf '[environment]\nnetwork_mode = "no-network"\n' >task.toml
+	cordon trial --check --json task.toml
+	is "$status" 0
+	has "$out" '"verdict":"accepted"'
+	cordon trial --check --capabilities= --json task.toml
+	is "$status" 1
+	has "$out" '"verdict":"rejected"'
+	cordon trial task.toml
+	is "$status" 2
+}

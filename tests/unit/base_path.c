@@ -1,0 +1,116 @@
+/* Paths as text and resolved; texts for people. */
+#include "tap.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/macros.h"
+#include "base/path.h"
+
+static void test_normal(void)
+{
+	static const char *const rows[][2] = {
+		{ "/", "/" },	       { "//", "/" },	       { "/..", "/" },
+		{ "/../../a", "/a" },  { "/a/", "/a" },	       { "/a//b/./c", "/a/b/c" },
+		{ "/a/b/../..", "/" }, { "x", "/base/x" },     { ".", "/base" },
+		{ "..", "/" },	       { "../..", "/" },       { "a/../b", "/base/b" },
+		{ "/...", "/..." },    { "/a/..b", "/a/..b" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_arena struct arena a = ARENA(1 << 20);
+
+		is_text(path_normal(&a, str_from(rows[i][0]), "/base"), rows[i][1], "%s",
+			rows[i][0]);
+	}
+}
+
+static void test_within(void)
+{
+	ok(path_within("/a", "/a") && path_within("/a/b", "/a") && path_within("/a", "/"),
+	   "inside");
+	ok(path_within("/", "/"), "the top in itself");
+	ok(!path_within("/ab", "/a") && !path_within("/", "/a") && !path_within("/b", "/a"), "not");
+}
+
+static void make_dir(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		abort();
+}
+
+static void make_link(const char *target, const char *path)
+{
+	if (symlink(target, path) < 0)
+		abort();
+}
+
+static void test_resolve(void)
+{
+	static const char *const rows[][2] = {
+		{ "d", "T/d" }, { "l", "T/d" }, { "l/sub", "T/d/sub" }, { "l/..", "T" },
+		{ "l/sub/../new", "T/d/new" }, { "deep", "T/d/sub" }, { "deep/..", "T/d" },
+		{ "none", "T/none" }, { "none/../l", "T/d" }, { "none/x/../../l/y", "T/d/y" },
+		{ "none/l", "T/none/l" }, { "none/..//none2/l", "T/none2/l" },
+		{ "file/l", "T/file/l" }, { "file/../l", "T/d" }, { "dangling/x", "T/nothing/x" },
+		{ "dangling/../l", "T/d" }, { "n/../longer-than-n/l", "T/d/sub" },
+		{ "longer-than-n/l", "T/d/sub" },
+	};
+	char top[] = "/tmp/cordon-path-XXXXXX";
+	cleanup_arena struct arena a = ARENA(1 << 20);
+	struct cordon_err err;
+	const char *got;
+	char real[PATH_MAX];
+
+	if (!mkdtemp(top) || chdir(top) < 0)
+		abort();
+	make_dir("d");
+	make_dir("d/sub");
+	make_dir("longer-than-n");
+	make_link("../d/sub", "longer-than-n/l");
+	make_link("d", "l");
+	make_link("l/sub", "deep");
+	make_link("nothing", "dangling");
+	make_link("loop", "loop");
+	fclose(fopen("file", "we"));
+	if (!realpath(top, real))
+		abort();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *want = arena_printf(&a, "%s%s", real, rows[i][1] + 1);
+
+		ok(path_resolve(&a, str_from(rows[i][0]), top, &got, &err) == 0, "%s", rows[i][0]);
+		is_text(got, want, "%s", rows[i][0]);
+	}
+	got = "untouched";
+	ok(path_resolve(&a, STR("loop"), top, &got, &err) < 0, "a loop");
+	is_text(got, "untouched", "stores nothing");
+	ok(strstr(err.msg, "too many symbolic links in '"), "%s", err.msg);
+	ok(unlink("file") == 0 && unlink("loop") == 0 && unlink("dangling") == 0 &&
+	   unlink("deep") == 0 && unlink("l") == 0 && unlink("longer-than-n/l") == 0 &&
+	   rmdir("longer-than-n") == 0 && rmdir("d/sub") == 0 && rmdir("d") == 0 && rmdir(top) == 0,
+	   "clean");
+}
+
+static void test_plain(void)
+{
+	static const char *const rows[][2] = {
+		{ "", "" }, { "a b", "a b" }, { "ü", "ü" }, { "\033[2J", "\\x1b[2J" },
+		{ "a\nb\tc\rd", "a\\nb\\tc\\x0dd" }, { "\x7f", "\\x7f" }, { "\xc2\x9b", "\\x9b" },
+		{ "\xff\xfe", "\\xff\\xfe" }, { "\xe2\x80\xae", "\\u202e" }, { "\xf0\x9f\x98\x80",
+		"\xf0\x9f\x98\x80" }, { "\xed\xa0\x80", "\\xed\\xa0\\x80" }, { "%s%n", "%s%n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_buf struct buf out = BUF(64);
+
+		buf_put_plain(&out, str_from(rows[i][0]));
+		is_text(buf_text(&out), rows[i][1], "row %zu", i);
+	}
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){ TAP(test_normal), TAP(test_within), TAP(test_resolve),
+					    TAP(test_plain), TAP_END });
+}

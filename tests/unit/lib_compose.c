@@ -1,0 +1,408 @@
+/* Files, ceilings, options and defaults become one policy: what `explain` says
+ * of it. */
+#include "tap.h"
+
+#include <sys/stat.h>
+
+#include "base/macros.h"
+#include "cordon.h"
+
+static char top[] = "/tmp/cordon-compose-XXXXXX";
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		abort();
+}
+
+static void make_dir(const char *path)
+{
+	if (mkdir(path, 0755) < 0)
+		abort();
+}
+
+/* A place of its own: top/p is the project, top/config the user's. */
+static void enter(void)
+{
+	if (!mkdtemp(top) || chdir(top) < 0)
+		abort();
+	make_dir("p");
+	make_dir("p/sub");
+	make_dir("config");
+	make_dir("config/cordon");
+	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+	setenv("HOME", top, 1);
+	if (chdir("p") < 0)
+		abort();
+}
+
+static void leave(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "%s", top);
+	if (chdir("/") < 0)
+		abort();
+	if (fork() == 0) {
+		execlp("rm", "rm", "-rf", "--", command, (char *)NULL);
+		_exit(1);
+	}
+	wait(NULL);
+}
+
+static void use_ceiling(const char *text)
+{
+	char dir[128];
+
+	write_file("../config/cordon/cordon.toml", text);
+	snprintf(dir, sizeof(dir), "%s/config", top);
+	setenv("XDG_CONFIG_HOME", dir, 1);
+}
+
+/* Runs of blanks become one; the temporary place becomes T; what enforces a
+ * value is of the machine, and left out. */
+static void squeeze(const char *text, char *out, size_t n)
+{
+	size_t used = 0;
+
+	while (*text && used + 2 < n) {
+		if (strncmp(text, top, strlen(top)) == 0) {
+			out[used++] = 'T';
+			text += strlen(top);
+		} else if (strncmp(text, "  [", 3) == 0 && strchr(text, '\n') &&
+			   strchr(text, '\n')[-1] == ']') {
+			text = strchr(text, '\n');
+		} else if (*text == ' ' && used && out[used - 1] == ' ') {
+			text++;
+		} else {
+			out[used++] = *text++;
+		}
+	}
+	out[used] = '\0';
+}
+
+#define SAID	65536
+static char said[SAID], why[SAID];
+
+static int explain_with(const struct cordon_setting *settings, size_t n, bool discover)
+{
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int rc;
+
+	req.discover = discover;
+	req.ceilings = true;
+	req.settings = settings;
+	req.n_settings = n;
+	rc = cordon_explain(&req, &answer, &err);
+	squeeze(answer.text ? answer.text : "", said, sizeof(said));
+	squeeze(answer.problems ? answer.problems : err.msg, why, sizeof(why));
+	cordon_answer_release(&answer);
+	return rc;
+}
+
+#define explain(...)	explain_with((struct cordon_setting[]){ __VA_ARGS__ }, \
+				     sizeof((struct cordon_setting[]){ __VA_ARGS__ }) / \
+					     sizeof(struct cordon_setting), true)
+
+#define WRITE(p)	{ CORDON_ADD, "files.write", p, "-w" }
+#define READ(p)		{ CORDON_ADD, "files.read", p, "-r" }
+#define ALLOW(h)	{ CORDON_ADD, "network.allow", h, "--allow-host" }
+#define DENY(h)		{ CORDON_ADD, "network.deny", h, "--deny-host" }
+#define TIGHTEN(k, v)	{ CORDON_TIGHTEN, k, v, "--" k }
+#define SANDBOX(v)	{ CORDON_REPLACE, "backend", v, "--sandbox" }
+
+/* Lines before "cut:" and behind it. */
+static bool has_line(const char *line)
+{
+	const char *end = strstr(said, "\ncut:");
+	const char *at = strstr(said, line);
+
+	return at && (!end || at < end) && (at == said || at[-1] == '\n');
+}
+
+static bool has_cut(const char *line)
+{
+	const char *cuts = strstr(said, "\ncut:");
+
+	return cuts && strstr(cuts, line);
+}
+
+#define HAS(line)	ok(has_line(line), "%s in:\n%s\n%s", line, said, why)
+#define HAS_NOT(line)	ok(!has_line(line), "no %s in:\n%s\n%s", line, said, why)
+#define CUT(line)	ok(has_cut(line), "cut %s in:\n%s\n%s", line, said, why)
+
+static void test_without_anything_the_default_holds(void)
+{
+	enter();
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("profile \"worktree\" default\n");
+	HAS("files.write T/p default\n");
+	HAS("network.mode \"no-network\" default\n");
+	leave();
+}
+
+static void test_the_nearest_policy_above_is_found(void)
+{
+	enter();
+	write_file("../cordon.toml", "[limits]\nmemory = \"1G\"\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("limits.memory \"1G\" T/cordon.toml:2:10\n");
+	write_file("cordon.toml", "[limits]\nmemory = \"2G\"\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("limits.memory \"2G\" T/p/cordon.toml:2:10\n");
+	is_int(explain_with(NULL, 0, false), 0, "%s", why);
+	HAS("limits.memory \"4G\" default\n");
+	if (chdir("sub") < 0)
+		abort();
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("limits.memory \"2G\" T/p/cordon.toml:2:10\n");
+	leave();
+}
+
+static void test_a_policy_that_others_can_write_is_refused(void)
+{
+	enter();
+	write_file("cordon.toml", "[limits]\nmemory = \"1G\"\n");
+	if (chmod("cordon.toml", 0666) < 0)
+		abort();
+	is_int(explain_with(NULL, 0, true), -1, "refused");
+	ok(strstr(why,
+		  "T/p/cordon.toml: lies in a parent directory and belongs to, or can be written "
+		  "by, somebody else; name it with --policy, or use --no-policy"),
+	   "%s", why);
+	is_int(explain_with(NULL, 0, false), 0, "not looked for");
+	if (geteuid() == 0) {
+		if (chmod("cordon.toml", 0644) < 0 || chown("cordon.toml", 12345, 12345) < 0)
+			abort();
+		is_int(explain_with(NULL, 0, true), -1, "another's");
+	}
+	leave();
+}
+
+static void test_ceilings_cut_additions(void)
+{
+	enter();
+	use_ceiling("[files]\nwrite = [\"~/p\"]\n[network]\nallow = [\"**.good.example\"]\n"
+		    "[limits]\nmemory = \"1G\"\n");
+	is_int(explain(WRITE("/elsewhere"), ALLOW("a.good.example"), ALLOW("evil.example")), 0,
+	       "%s", why);
+	HAS("files.write T/p default\n");
+	HAS_NOT("files.write /elsewhere");
+	CUT("files.write /elsewhere -w by T/config/cordon/cordon.toml:2:9");
+	HAS("network.allow a.good.example --allow-host\n");
+	HAS_NOT("network.allow evil.example");
+	CUT("network.allow evil.example --allow-host by T/config/cordon/cordon.toml:4:9");
+	HAS("limits.memory \"1G\" T/config/cordon/cordon.toml:6:10\n");
+	leave();
+}
+
+/* What a ceiling permits is not granted by it. */
+static void test_ceilings_never_widen(void)
+{
+	enter();
+	use_ceiling("[files]\nwrite = [\"~\"]\n[network]\nmode = \"public\"\n"
+		    "[limits]\nmemory = \"64G\"\n[env]\npass = [\"*\"]\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("files.write T/p default\n");
+	HAS_NOT("files.write T default");
+	HAS("network.mode \"no-network\" default\n");
+	HAS("limits.memory \"4G\" default\n");
+	HAS("env.pass PATH default\n");
+	HAS_NOT("env.pass * ");
+	leave();
+}
+
+static void test_a_ceiling_that_cannot_be_read_stops_everything(void)
+{
+	enter();
+	use_ceiling("nonsense");
+	is_int(explain_with(NULL, 0, true), -1, "stopped");
+	ok(strstr(why, "T/config/cordon/cordon.toml:1:"), "%s", why);
+	leave();
+}
+
+static void test_sandbox_replaces(void)
+{
+	enter();
+	make_dir(".harness");
+	write_file(".harness/config.toml", "[sandbox]\nenabled = false\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("backend \"none\" T/p/.harness/config.toml:");
+	is_int(explain(SANDBOX("process")), 0, "%s", why);
+	HAS("backend \"process\" --sandbox\n");
+	HAS("profile \"worktree\" default\n");
+	use_ceiling("backend = \"docker\"\n");
+	is_int(explain(SANDBOX("none")), 0, "%s", why);
+	HAS("backend \"docker\" T/config/cordon/cordon.toml:1:11\n");
+	leave();
+}
+
+static void test_read_inside_write_protects(void)
+{
+	enter();
+	is_int(explain(READ("sub")), 0, "%s", why);
+	HAS("files.protect T/p/sub -r\n");
+	HAS("files.protect git default\n");
+	HAS_NOT("files.read T/p/sub");
+	is_int(explain(READ("/x/y"), WRITE("/x")), 0, "%s", why);
+	HAS("files.protect /x/y -r\n");
+	is_int(explain(WRITE("/x"), READ("/x/y")), 0, "%s", why);
+	HAS("files.protect /x/y -r\n");
+	write_file("cordon.toml", "[files]\nread = [\"/x/y\"]\n");
+	is_int(explain(WRITE("/x")), 0, "%s", why);
+	HAS("files.protect /x/y T/p/cordon.toml:2:9\n");
+	HAS("files.write /x -w\n");
+	HAS("files.write T/p default\n");
+	leave();
+}
+
+/* A root that the file names for reading alone is not writable because another
+ * one is added. */
+static void test_options_do_not_bring_defaults_back(void)
+{
+	enter();
+	write_file("cordon.toml", "[files]\nread = [\".\"]\n");
+	is_int(explain(WRITE("/x")), 0, "%s", why);
+	HAS("files.write /x -w\n");
+	HAS_NOT("files.write T/p");
+	HAS("files.read T/p T/p/cordon.toml:2:9\n");
+	write_file("cordon.toml", "[files]\nwrite = [\"/srv\"]\n");
+	is_int(explain(READ("/x")), 0, "%s", why);
+	HAS_NOT("files.read T/p");
+	HAS("files.read /x -r\n");
+	leave();
+}
+
+static void test_the_order_of_options_does_not_matter(void)
+{
+	static const struct cordon_setting all[] = {
+		WRITE("/x"),
+		READ("/x/y"),
+		ALLOW("a.example"),
+		DENY("b.example"),
+		READ("/r"),
+		TIGHTEN("limits.memory", "1G"),
+		TIGHTEN("limits.memory", "2G"),
+		TIGHTEN("profile", "os_hardened"),
+		TIGHTEN("profile", "worktree"),
+		SANDBOX("docker"),
+		{ CORDON_ADD, "files.protect", "/x/z", "--protect" },
+		{ CORDON_ADD, "env.pass", "FOO", "--env" },
+		{ CORDON_ADD, "network.deny", "*.c.example", "--deny-host" },
+	};
+	struct cordon_setting mixed[ARRAY_SIZE(all)];
+	static char first[SAID];
+	unsigned state = 7;
+
+	enter();
+	for (unsigned round = 0; round < 40; round++) {
+		char *end;
+
+		memcpy(mixed, all, sizeof(all));
+		for (size_t i = ARRAY_SIZE(all); round && i > 1; i--) {
+			size_t k = (state = state * 1103515245 + 12345) / 65536 % i;
+			struct cordon_setting one = mixed[i - 1];
+
+			mixed[i - 1] = mixed[k];
+			mixed[k] = one;
+		}
+		is_int(explain_with(mixed, ARRAY_SIZE(all), true), 0, "%s", why);
+		/* What was cut is told in the order it happened. */
+		end = strstr(said, "\ncut:");
+		if (end)
+			*end = '\0';
+		if (!round)
+			memcpy(first, said, sizeof(first));
+		is_text(said, first, "round %u", round);
+	}
+	HAS("limits.memory \"1G\" --limits.memory\n");
+	HAS("profile \"os_hardened\" --profile\n");
+	HAS("files.write /x -w\n");
+	leave();
+}
+
+static void test_options_hold_in_phases(void)
+{
+	enter();
+	write_file("cordon.toml",
+		   "[network]\nallow = [\"a.example\"]\n[env]\nset = { A = \"1\", Z = "
+		   "\"26\" }\n[phase.same]\n[phase.closed.network]\nmode = \"no-network\"\n"
+		   "[phase.denies.network]\ndeny = [\"x.example\"]\n"
+		   "[phase.closed.env]\nstrip = [\"Q\"]\n");
+	is_int(explain(DENY("evil.example"), ALLOW("b.example"),
+		       { CORDON_ADD, "env.strip", "S", "--strip-env" },
+		       { CORDON_ADD, "env.set", "A=2", "--env" },
+		       TIGHTEN("limits.memory", "1G")), 0, "%s", why);
+	HAS("network.deny evil.example --deny-host\n");
+	HAS("phase.same.network.deny evil.example --deny-host\n");
+	HAS("phase.closed.network.deny evil.example --deny-host\n");
+	HAS("phase.denies.network.deny evil.example --deny-host\n");
+	HAS("phase.denies.network.deny x.example T/p/cordon.toml:");
+	HAS("phase.same.network.allow b.example --allow-host\n");
+	HAS("phase.closed.network.mode \"no-network\" T/p/cordon.toml:");
+	HAS("phase.closed.env.strip S --strip-env\n");
+	HAS("phase.closed.env.strip Q T/p/cordon.toml:");
+	HAS("phase.same.env.set A=2 --env\n");
+	HAS("phase.same.env.set Z=26 T/p/cordon.toml:");
+	HAS("phase.closed.limits.memory \"1G\" --limits.memory\n");
+	leave();
+}
+
+static void test_wrong_settings_name_their_option(void)
+{
+	enter();
+	is_int(explain(TIGHTEN("limits.memory", "lots"), ALLOW("*a"), WRITE(" ")), -1, "refused");
+	ok(strstr(why, "--limits.memory: 'lots' is not valid") ||
+	   strstr(why, "--allow-host: network.allow: '*a'"), "%s", why);
+	ok(strstr(why, "-w: a blank entry in files.write"), "%s", why);
+	is_int(explain({ CORDON_ADD, "no.field", "x", "--x" }), -1, "refused");
+	is_text(why, "--x: 'no.field' is not a field\n", "named");
+	leave();
+}
+
+static void test_requests_of_another_version(void)
+{
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+
+	req.size--;
+	is_int(cordon_explain(&req, &answer, &err), -1, "refused");
+	is_text(err.msg, "the request is of another version of cordon.h", "said");
+	is_int(err.code, CORDON_E_USAGE, "code");
+	cordon_answer_release(&answer);
+}
+
+static void test_home_and_directory_may_be_missing(void)
+{
+	enter();
+	unsetenv("HOME");
+	unsetenv("XDG_CONFIG_HOME");
+	is_int(explain_with(NULL, 0, true), 0, "without HOME: %s", why);
+	setenv("HOME", "relative", 1);
+	is_int(explain_with(NULL, 0, true), 0, "with a relative one: %s", why);
+	if (chdir("sub") < 0 || rmdir("../sub") < 0)
+		abort();
+	is_int(explain_with(NULL, 0, true), -1, "without a directory");
+	is_text(why, "cannot tell the current directory: No such file or directory", "said");
+	leave();
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){
+		TAP(test_without_anything_the_default_holds),
+		TAP(test_the_nearest_policy_above_is_found),
+		TAP(test_a_policy_that_others_can_write_is_refused),
+		TAP(test_ceilings_cut_additions), TAP(test_ceilings_never_widen),
+		TAP(test_a_ceiling_that_cannot_be_read_stops_everything),
+		TAP(test_sandbox_replaces), TAP(test_read_inside_write_protects),
+		TAP(test_options_do_not_bring_defaults_back),
+		TAP(test_the_order_of_options_does_not_matter), TAP(test_options_hold_in_phases),
+		TAP(test_wrong_settings_name_their_option), TAP(test_requests_of_another_version),
+		TAP(test_home_and_directory_may_be_missing), TAP_END });
+}

@@ -1,0 +1,250 @@
+/* Guarded names as text, and the guard's start and end. */
+#include "super/guard_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static struct guard_names names_of(const char *const *texts)
+{
+	struct guard_names names;
+	struct cordon_err err = { 0 };
+	size_t n = 0;
+
+	while (texts[n])
+		n++;
+	is_int(guard_names_init(&names, texts, n, &err), 0, "%s", err.msg);
+	return names;
+}
+
+#define NAMES(...)	names_of((const char *const[]){ __VA_ARGS__, NULL })
+
+static enum guard_verdict judge(const struct guard_names *names, const char *path)
+{
+	struct guard_rests rests;
+
+	return guard_match(names, str_from(path), &rests);
+}
+
+static void test_absolute_names(void)
+{
+	struct guard_names n = NAMES("/w/.git/hooks", "/w//.envrc/");
+
+	is_int(judge(&n, "/w/.git/hooks"), GUARD_HELD, "itself");
+	is_int(judge(&n, "/w/.git/hooks/pre-commit"), GUARD_HELD, "below");
+	is_int(judge(&n, "/W/.GIT/Hooks"), GUARD_HELD, "other case");
+	is_int(judge(&n, "/w/.git/./hooks"), GUARD_FREE, "paths come without dots");
+	is_int(judge(&n, "/w/.git"), GUARD_PREFIX, "on the way");
+	is_int(judge(&n, "/w"), GUARD_PREFIX, "further up");
+	is_int(judge(&n, "/"), GUARD_PREFIX, "the root");
+	is_int(judge(&n, "/w/.gitx"), GUARD_FREE, "longer");
+	is_int(judge(&n, "/w/.git/hook"), GUARD_FREE, "shorter");
+	is_int(judge(&n, "/w/x/.git/hooks"), GUARD_FREE, "elsewhere");
+	is_int(judge(&n, "/w/.envrc"), GUARD_HELD, "slashes do not matter");
+	guard_names_release(&n);
+}
+
+static void test_names_anywhere(void)
+{
+	struct guard_names n = NAMES("**/.env", "**/.vscode/tasks.json", "**/a/a/b");
+
+	is_int(judge(&n, "/.env"), GUARD_HELD, "in the root");
+	is_int(judge(&n, "/a/b/c/.env"), GUARD_HELD, "deep");
+	is_int(judge(&n, "/a/.env/c"), GUARD_HELD, "below");
+	is_int(judge(&n, "/a/.envx"), GUARD_FREE, "longer");
+	is_int(judge(&n, "/x/.vscode/tasks.json"), GUARD_HELD, "two components");
+	is_int(judge(&n, "/x/.vscode"), GUARD_PREFIX, "on the way");
+	is_int(judge(&n, "/.vscode/x/tasks.json"), GUARD_FREE, "not together");
+	is_int(judge(&n, "/x/a/a"), GUARD_PREFIX, "repeated");
+	is_int(judge(&n, "/x/a/a/a/b"), GUARD_HELD, "overlapping");
+	guard_names_release(&n);
+}
+
+static void test_what_follows_a_place(void)
+{
+	struct guard_names n = NAMES("/w/a/b/c", "**/a/d", "**/a/a/e");
+	struct guard_rests rests;
+
+	is_int(guard_match(&n, STR("/w/a"), &rests), GUARD_PREFIX, "on the way");
+	is_int((long long)rests.n, 3, "three ways on");
+	ok(str_is(rests.items[0].parts[0], "b") && rests.items[0].n == 2, "b/c");
+	ok(str_is(rests.items[1].parts[0], "d") && rests.items[1].n == 1, "d");
+	is_int(guard_match(&n, STR("/x/a/a"), &rests), GUARD_PREFIX, "twice");
+	is_int((long long)rests.n, 3, "d, a/e and e");
+	guard_names_release(&n);
+}
+
+static void test_too_many_ways_are_held(void)
+{
+	const char *texts[MAX_GUARD_RESTS + 2];
+	char space[MAX_GUARD_RESTS + 1][16];
+	struct guard_names n;
+
+	for (int i = 0; i <= MAX_GUARD_RESTS; i++) {
+		snprintf(space[i], sizeof(space[i]), "/w/%d", i);
+		texts[i] = space[i];
+	}
+	texts[MAX_GUARD_RESTS + 1] = NULL;
+	n = names_of(texts);
+	is_int(judge(&n, "/w"), GUARD_HELD, "more ways than can be kept");
+	guard_names_release(&n);
+}
+
+static void test_folding(void)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ ".ENV", ".env" },
+		{ ".e\xe2\x80\x8cnv", ".env" },
+		{ "\xef\xbb\xbf.env", ".env" },
+		{ ".vs\xc3\xb6\xc3\x96", ".vs\xc3\xb6\xc3\x96" },
+		{ "ta\xc5\xbfks", "tasks" },
+		{ "hoo\xe2\x84\xaas", "hooks" },
+		{ "\xff\xfe", "\xff\xfe" },
+		{ "\xe2\x80", "\xe2\x80" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *in = strdup(rows[i].in), *out = malloc(strlen(in));
+		size_t n = guard_fold(str_from(in), out);
+
+		ok(n == strlen(rows[i].out) && memcmp(out, rows[i].out, n) == 0, "row %zu", i);
+		free(in);
+		free(out);
+	}
+}
+
+static void test_longest_paths(void)
+{
+	struct guard_names n = NAMES("**/.env", "/w/x");
+	char *path = malloc(2 * PATH_MAX);
+
+	for (size_t i = 0; i < PATH_MAX - 1; i += 2)
+		memcpy(path + i, "/a", 2);
+	is_int(guard_match(&n, (struct str){ path, PATH_MAX - 2 }, &(struct guard_rests){ 0 }),
+	       GUARD_FREE, "many components");
+	memset(path, 'a', 2 * PATH_MAX);
+	is_int(guard_match(&n, (struct str){ path, 2 * PATH_MAX }, &(struct guard_rests){ 0 }),
+	       GUARD_HELD, "longer than any path");
+	free(path);
+	guard_names_release(&n);
+}
+
+static void test_names_that_are_none(void)
+{
+	static const char *const bad[] = { "",   "/",	    "x",      "**/",
+					   "**", "/a/../b", "/a/./b", "a/**/b" };
+	char long_name[MAX_GUARD_NAME + 3], parts[2 * (MAX_GUARD_PARTS + 1) + 1] = "";
+	const char *texts[] = { long_name };
+	struct guard_names n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct cordon_err err = { 0 };
+
+		is_int(guard_names_init(&n, &bad[i], 1, &err), -1, "'%s'", bad[i]);
+		is_int(err.code, CORDON_E_POLICY, "'%s'", bad[i]);
+		guard_names_release(&n);
+	}
+	memset(long_name, '/', sizeof(long_name));
+	long_name[sizeof(long_name) - 2] = 'x';
+	long_name[sizeof(long_name) - 1] = '\0';
+	is_int(guard_names_init(&n, texts, 1, &(struct cordon_err){ 0 }), -1, "too long");
+	guard_names_release(&n);
+	for (size_t i = 0; i <= MAX_GUARD_PARTS; i++)
+		memcpy(parts + 2 * i, "/p", 3);
+	texts[0] = parts;
+	is_int(guard_names_init(&n, texts, 1, &(struct cordon_err){ 0 }), -1, "too many parts");
+	guard_names_release(&n);
+	is_int(guard_names_init(&n, texts, MAX_GUARD_NAMES + 1, &(struct cordon_err){ 0 }), -1,
+	       "too many");
+	guard_names_release(&n);
+}
+
+static void test_settling(void)
+{
+	char top[] = "/tmp/cordon-guard-XXXXXX", link[64], name[80], real[80];
+	struct cordon_err err = { 0 };
+	struct guard_names n;
+
+	ok(mkdtemp(top) != NULL, "a folder");
+	snprintf(link, sizeof(link), "%s/link", top);
+	snprintf(name, sizeof(name), "%s/x/.git/hooks", link);
+	snprintf(real, sizeof(real), "%s/real/x/.git/hooks", top);
+	ok(symlink("real", link) == 0, "a link");
+	n = NAMES(name, "**/.env");
+	is_int(judge(&n, real), GUARD_FREE, "not known yet");
+	is_int(guard_names_settle(&n, &err), 0, "%s", err.msg);
+	is_int(judge(&n, real), GUARD_HELD, "where the link leads");
+	is_int(judge(&n, name), GUARD_HELD, "where it stood");
+	guard_names_release(&n);
+	unlink(link);
+	rmdir(top);
+}
+
+static void test_status_lines(void)
+{
+	struct str status = STR("Name:\tUid:\t9\nUmask:\t0022\nUid:\t1\t2\t3\t4\nGroups:\t4 24 \n");
+
+	ok(str_is(guard_status(status, "Umask"), "0022"), "umask");
+	ok(str_is(guard_status(status, "Uid"), "1\t2\t3\t4"), "only at the start of a line");
+	ok(str_is(guard_status(status, "Groups"), "4 24"), "trimmed");
+	ok(str_is(guard_status(status, "Gid"), ""), "none");
+	ok(str_is(guard_status(STR(""), "Gid"), ""), "no text");
+}
+
+static size_t open_descriptors(void)
+{
+	size_t n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* What can not be a user namespace of ours is an error, and nothing is left. */
+static void test_start_fails_cleanly(void)
+{
+	const char *names[] = { "/w/x" }, *bad[] = { "x" };
+	struct cordon_err err = { 0 };
+	struct guard *guard = NULL;
+	int alive[2];
+	struct guard_options o = { .names = names, .n_names = 1, .ruleset = -1, .mntns = -1 };
+	size_t before;
+
+	ok(pipe2(alive, O_CLOEXEC) == 0, "a pipe");
+	o.alive = alive[0];
+	o.listener = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	o.userns = alive[0];
+	before = open_descriptors();
+	is_int(guard_start(&o, &guard, &err), -1, "a pipe is no namespace");
+	is_int(err.code, CORDON_E_HOST, "%s", err.msg);
+	ok(strstr(err.msg, "user namespace") != NULL, "%s", err.msg);
+	ok(guard == NULL, "untouched");
+	o.names = bad;
+	is_int(guard_start(&o, &guard, &err), -1, "a bad name");
+	is_int(err.code, CORDON_E_POLICY, "%s", err.msg);
+	is_int((long long)open_descriptors(), (long long)before, "descriptors");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child");
+	guard_stop(NULL);
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){
+		TAP(test_absolute_names),
+		TAP(test_names_anywhere),
+		TAP(test_what_follows_a_place),
+		TAP(test_too_many_ways_are_held),
+		TAP(test_folding),
+		TAP(test_longest_paths),
+		TAP(test_names_that_are_none),
+		TAP(test_settling),
+		TAP(test_status_lines),
+		TAP(test_start_fails_cleanly),
+		TAP_END,
+	});
+}
