@@ -1,7 +1,6 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,8 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	int code, rc;
 
 	if (file && result_file_open(&result, file) < 0)
-		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		return say_usage("--result takes a file in a folder that can be written, not '%s'",
+				 file);
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -96,7 +96,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
-		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		say_usage("--result: cannot write '%s'", file);
 		code = code ? code : 125;
 	}
 	if (file && answer.text && !o.dry_run) {
@@ -281,8 +281,9 @@ int cmd_ps(const struct args *args)
 	struct cordon_err err;
 	int bad = need_words(args, 0, 0);
 
-	return bad ? bad
-		   : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+	if (bad)
+		return bad;
+	return say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
 }
 
 int cmd_kill(const struct args *args)

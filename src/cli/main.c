@@ -46,13 +46,17 @@ static int help_for(const char *name)
 	return cmd_help(&args);
 }
 
+static int open_null(int how)
+{
+	return open("/dev/null", how | O_CLOEXEC);
+}
+
 /* A standard stream that is closed stays as good as closed, but no other file
  * takes its number: reading it, or writing to it, fails with EBADF. */
 static int fill_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && open_null(fd ? O_RDONLY : O_WRONLY) != fd)
 			return -1;
 	return 0;
 }

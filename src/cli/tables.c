@@ -106,7 +106,7 @@ const struct command commands[] = {
 	{ "doctor", NULL, IN_DOCTOR, "",
 	  "what this machine can enforce, and what to do about the rest", cmd_doctor },
 	{ "ps", NULL, IN_PS, "", "the live cordons of this user", cmd_ps },
-	{ "kill", NULL, IN_KILL, "ID", "end a live cordon: a run id, or its supervisor's pid",
+	{ "kill", NULL, IN_KILL, "ID", "end a live cordon by its run id or its supervisor's pid",
 	  cmd_kill },
 	{ "completion", NULL, 0, "bash|zsh|fish", "completion for a shell", cmd_completion },
 	{ "version", NULL, 0, "", "the version", cmd_version },

@@ -258,7 +258,7 @@ static int print_entry(const struct entry *e, void *arg, struct cordon_err *err 
 	struct tm tm;
 
 	gmtime_r(&at, &tm);
-	strftime(begun, sizeof(begun), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	strftime(begun, sizeof(begun), "%FT%TZ", &tm);
 	if (!l->json) {
 		buf_printf(l->out, "%-16s %8d %s %s: %s\n", e->id, e->pid, begun, e->cwd, e->words);
 		return 0;

@@ -61,9 +61,10 @@ int64_t run_later_us(int64_t us, int64_t ms)
 
 struct timespec run_wait(int64_t next_us)
 {
-	int64_t us =
-		next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
+	int64_t us = 3600 * INT64_C(1000000);
 
+	if (next_us != INT64_MAX)
+		us = MAX(next_us - run_now_us(), 0);
 	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
 
@@ -294,8 +295,8 @@ static int loop(struct run *r, struct cordon_err *err)
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait =
-			run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
+		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
+						    r->look_at_us));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 

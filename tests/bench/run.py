@@ -46,7 +46,8 @@ def ways(command):
     yield "cordon", [CORDON, "run", "--no-policy", "--", *command]
     yield "cordon, public", [CORDON, "run", "--no-policy", "--network", "public", "--", *command]
     if BWRAP:
-        yield "bubblewrap", [BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc",
+        yield "bubblewrap", [BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev",
+                             "--proc",
                              "/proc", "--tmpfs", "/tmp", "--die-with-parent", *command]
 
 
@@ -93,11 +94,13 @@ def throughput(workers, seconds=2.0):
 
 def private_kb(pid):
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
-        return sum(int(kb) for kb in re.findall(r"^Private_(?:Clean|Dirty): +(\d+)", f.read(), re.M))
+        return sum(int(kb) for kb in re.findall(r"^Private_(?:Clean|Dirty): +(\d+)", f.read(),
+                                                re.M))
 
 
 def memory():
-    with subprocess.Popen([CORDON, "run", "--no-policy", "--", "sleep", "100"], stdin=subprocess.DEVNULL) as p:
+    with subprocess.Popen([CORDON, "run", "--no-policy", "--", "sleep", "100"],
+                          stdin=subprocess.DEVNULL) as p:
         time.sleep(0.5)
         try:
             tell("run: private memory of the supervisor", private_kb(p.pid), "KB")

@@ -56,7 +56,8 @@ def leftovers():
         mounts = len(f.readlines())
     groups = glob.glob("/sys/fs/cgroup/*/cordon-[0-9]*") + glob.glob("/sys/fs/cgroup/cordon-[0-9]*")
     # Named by the supervisor; others may run meanwhile.
-    return mounts, [g for g in groups if not os.path.exists("/proc/" + g.split("cordon-")[1].split("-")[0])]
+    return mounts, [g for g in groups
+                    if not os.path.exists("/proc/" + g.split("cordon-")[1].split("-")[0])]
 
 
 class Place:
@@ -78,7 +79,8 @@ class Place:
             os.remove(self.marker)
         env = {"PATH": "/usr/bin:/bin", "HOME": self.dir.name, "XDG_RUNTIME_DIR": self.runtime,
                "CANARY": self.canary}
-        return subprocess.run([*strace, CORDON, "run", "--no-policy", "--env", "CANARY", "--timeout", "20",
+        return subprocess.run([*strace, CORDON, "run", "--no-policy", "--env", "CANARY",
+                               "--timeout", "20",
                                "--", "/bin/sh", "-c", PROBE], cwd=self.work, env=env, timeout=60,
                               capture_output=True, text=True, errors="replace", check=False,
                               stdin=subprocess.DEVNULL)
@@ -92,7 +94,8 @@ class Place:
 
     def is_clean(self):
         return os.listdir(self.runtime) in ([], ["cordon"]) and (
-            not os.path.exists(self.runtime + "/cordon") or not os.listdir(self.runtime + "/cordon"))
+            not os.path.exists(self.runtime + "/cordon")
+            or not os.listdir(self.runtime + "/cordon"))
 
 
 def judge(place, done):
@@ -114,7 +117,8 @@ def judge(place, done):
 def main(step):
     tap = Tap()
     place = Place()
-    if subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "inject=getppid:error=EPERM:when=1", "true"],
+    if subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "inject=getppid:error=EPERM:when=1",
+                       "true"],
                       capture_output=True, check=False).returncode:
         print("1..0 # SKIP strace cannot make calls fail here")
         return
