@@ -237,7 +237,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 		.inet = net || is_public(p),
 		/* A name in the file system is reached from every network; one
 		 * without (abstract) is held by the network or by Landlock. */
-		.no_unix = !mounts || (!net && !is_public(p) && caps->landlock < 6),
+		.no_unix = !mounts || (!net && caps->landlock < 6),
 		.ptrace = number(p, F_PROCESSES_DEBUG) == SWITCH_TRUE,
 		.memfd = counted,
 		.buffers = counted,
