@@ -1,5 +1,7 @@
 #!/bin/sh
 # What cordon does, on a small project: read, ask, run.
+# What stands in single quotes is for the shell inside.
+# shellcheck disable=SC2016
 set -eu
 CORDON=${CORDON:-cordon}
 PATH=$(dirname "$CORDON"):$PATH

@@ -50,6 +50,7 @@ enum option_id {
 	OPT_SHELL,
 	OPT_RESULT,
 	OPT_DRY_RUN,
+	OPT_PROVE,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -133,6 +134,8 @@ int cmd_diff(const struct args *args);
 int cmd_match(const struct args *args);
 int cmd_trial(const struct args *args);
 int cmd_doctor(const struct args *args);
+/* One act of doctor --prove; no command of the table. */
+int prove_act_main(int argc, char *const *argv);
 int cmd_ps(const struct args *args);
 int cmd_kill(const struct args *args);
 int cmd_completion(const struct args *args);

@@ -1,7 +1,6 @@
 /* What each command does: turn words into a request, ask, print. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,8 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	int code, rc;
 
 	if (file && result_file_open(&result, file) < 0)
-		return say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		return say_usage("--result takes a file in a folder that can be written, not '%s'",
+				 file);
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;
@@ -96,7 +96,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.warn = warn;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
-		say_usage("--result: cannot write '%s': %s", file, strerrordesc_np(errno));
+		say_usage("--result: cannot write '%s'", file);
 		code = code ? code : 125;
 	}
 	if (file && answer.text && !o.dry_run) {
@@ -255,9 +255,24 @@ int cmd_doctor(const struct args *args)
 	o.json = args_has(args, OPT_JSON);
 	o.capabilities = args_has(args, OPT_CAPABILITIES);
 	o.backend = args_value(args, OPT_BACKEND);
+	o.prove = args_has(args, OPT_PROVE);
+	if (o.prove && o.capabilities)
+		return say_usage("doctor takes --prove or --capabilities");
 	if (o.backend && !o.capabilities)
 		return say_usage("doctor takes --sandbox together with --capabilities");
 	return say_answer(cordon_doctor(&o, &answer, &err), &answer, &err);
+}
+
+int prove_act_main(int argc, char *const *argv)
+{
+	struct cordon_err err = { 0 };
+
+	if (cordon_prove_act((const char *const *)argv, (size_t)argc, &err) == 0)
+		return EXIT_GOOD;
+	if (err.code == CORDON_E_USAGE)
+		return say_usage("%s", err.msg);
+	puts(err.msg);
+	return say_done(10);	/* no exit code of a run that failed by itself */
 }
 
 int cmd_ps(const struct args *args)
@@ -266,7 +281,9 @@ int cmd_ps(const struct args *args)
 	struct cordon_err err;
 	int bad = need_words(args, 0, 0);
 
-	return bad ? bad : say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
+	if (bad)
+		return bad;
+	return say_answer(cordon_ps(args_has(args, OPT_JSON), &answer, &err), &answer, &err);
 }
 
 int cmd_kill(const struct args *args)

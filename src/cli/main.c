@@ -46,32 +46,45 @@ static int help_for(const char *name)
 	return cmd_help(&args);
 }
 
+static int open_null(int how)
+{
+	return open("/dev/null", how | O_CLOEXEC);
+}
+
 /* A standard stream that is closed stays as good as closed, but no other file
  * takes its number: reading it, or writing to it, fails with EBADF. */
 static int fill_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && open_null(fd ? O_RDONLY : O_WRONLY) != fd)
 			return -1;
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* Options that stand for a command. */
+static char *long_form(char *word)
 {
 	static char help[] = "help", version[] = "version";
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help;
+	return strcmp(word, "--version") == 0 ? version : word;
+}
+
+int main(int argc, char **argv)
+{
 	static struct args args;
 	int skip;
 
 	if (fill_streams() < 0)
-		return EXIT_USAGE;
+		return say_usage("a standard stream is closed, and /dev/null does not open");
 	if (argc < 2) {
 		help_print(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		argv[1] = help;
-	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = version;
+	argv[1] = long_form(argv[1]);
+	if (strcmp(argv[1], "prove-act") == 0)
+		return prove_act_main(argc - 2, argv + 2);
 	args.command = find_command(argv[1], argc > 2 ? argv[2] : NULL);
 	if (!args.command) {
 		if (has_words(argv[1]) && argc > 2 &&

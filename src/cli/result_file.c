@@ -19,7 +19,8 @@ static int open_folder(struct result_file *f, const char *path)
 		errno = name[0] ? ENAMETOOLONG : EISDIR;
 		return -1;
 	}
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	f->dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return f->dir < 0 ? -1 : 0;

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "host/probe.h"
 #include "lib/backend.h"
+#include "lib/prove.h"
 
 /* The default policy on this machine: what it cannot do without, and what a run
  * does instead of the rest.  (Profile worktree, no network, default limits.)
@@ -216,8 +217,9 @@ int cordon_doctor(const struct cordon_doctor_options *o, struct cordon_answer *r
 	if (o->backend && !o->capabilities)
 		return err_set(err, CORDON_E_USAGE,
 			       "a backend is named for its capabilities; ask for those as well");
-	if (o->capabilities ? tell_capabilities(o, &out, err) < 0
-			    : tell_machine(o, &out, &answer.yes, err) < 0)
+	if (o->capabilities ? tell_capabilities(o, &out, err) < 0 :
+	    o->prove	    ? prove_all(o->program, o->json, &out, &answer.yes, err) < 0 :
+			      tell_machine(o, &out, &answer.yes, err) < 0)
 		return -1;
 	answer.text = buf_take(&out);
 	if (!answer.text)

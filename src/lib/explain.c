@@ -1,12 +1,25 @@
 /* The effective policy: each value, where it came from, and what cut it. */
+#include "host/probe.h"
 #include "lib/answer.h"
+#include "lib/run.h"
+#include "plan/enforce.h"
 #include "policy/print.h"
+#include "super/limiter.h"
 
 struct line {
 	const char *key;
 	struct str phase;
 	struct str value;
 	struct place at;
+	const char *by;		/* the kernel feature that enforces it here, or NULL */
+};
+
+/* What explanations are made of. */
+struct explanation {
+	struct composition *c;
+	unsigned enforced;	/* bits of enum protection */
+	struct host_caps caps;
+	const char *refused;	/* why a run would not start here, or NULL */
 };
 
 typedef int line_fn(void *arg, const struct line *line);
@@ -27,14 +40,29 @@ static int each_item(struct composition *c, const struct section *s, enum field_
 	return 0;
 }
 
+/* An empty list and a limit of none ask for nothing. */
+static const char *find_enforcer(const struct explanation *e, enum field_id id,
+				 const struct field_value *v)
+{
+	enum field_shape shape = field_shape(fields[id].kind);
+
+	if (((shape == SHAPE_LIST || shape == SHAPE_MAP) && !v->n) ||
+	    (shape == SHAPE_NUMBER && v->number == LIMIT_NONE))
+		return NULL;
+	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup);
+}
+
 /* One line a value; one for each entry of a list, and one for an empty one. */
-static int each_value(struct composition *c, const struct section *s, struct str phase,
+static int each_value(const struct explanation *e, const struct section *s, struct str phase,
 		      line_fn *tell, void *arg)
 {
+	struct composition *c = e->c;
+
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
-		struct line line = { fields[i].key, phase, STR(""), v->at };
+		struct line line = { fields[i].key, phase, STR(""), v->at,
+				     find_enforcer(e, id, v) };
 
 		if (!v->set)
 			continue;
@@ -48,12 +76,14 @@ static int each_value(struct composition *c, const struct section *s, struct str
 	return 0;
 }
 
-static int each_line(struct composition *c, line_fn *tell, void *arg)
+static int each_line(const struct explanation *e, line_fn *tell, void *arg)
 {
-	if (each_value(c, &c->policy.base, STR(""), tell, arg) < 0)
+	struct composition *c = e->c;
+
+	if (each_value(e, &c->policy.base, STR(""), tell, arg) < 0)
 		return -1;
 	for (size_t i = 0; i < c->policy.n_phases; i++)
-		if (each_value(c, &c->policy.phases[i].section, c->policy.phases[i].name, tell,
+		if (each_value(e, &c->policy.phases[i].section, c->policy.phases[i].name, tell,
 			       arg) < 0)
 			return -1;
 	return 0;
@@ -100,6 +130,8 @@ static int tell_people(void *arg, const struct line *line)
 	struct buf *out = arg;
 
 	print_line(line, out);
+	if (line->by)
+		buf_printf(out, "  [%s]", line->by);
 	buf_putc(out, '\n');
 	return 0;
 }
@@ -111,7 +143,8 @@ static void print_cuts(const struct cuts *cuts, struct buf *out)
 	for (size_t i = 0; i < cuts->n; i++) {
 		const struct cut *cut = &cuts->items[i];
 
-		print_line(&(struct line){ fields[cut->id].key, cut->phase, cut->what, cut->at },
+		print_line(&(struct line){ fields[cut->id].key, cut->phase, cut->what, cut->at,
+					   NULL },
 			   out);
 		buf_puts(out, "  by ");
 		print_place(cut->by, out);
@@ -150,6 +183,8 @@ static int tell_programs(void *arg, const struct line *line)
 	json_open(j, '{');
 	json_head(j, line->phase, line->key, line->value);
 	json_place(j, "from", line->at);
+	json_key(j, "enforced_by");
+	json_put_text(j, line->by);
 	json_close(j, '}');
 	return 0;
 }
@@ -162,7 +197,7 @@ static int tell_command(struct composition *c, const struct cordon_request *req,
 	const struct field_value *block = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct str *argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
 	struct line line = {
-		"command", STR(""), STR("may be executed"), { "commands.block", 0, 0 }
+		"command", STR(""), STR("may be executed"), { "commands.block", 0, 0 }, NULL
 	};
 
 	if (!argv)
@@ -177,14 +212,16 @@ static int tell_command(struct composition *c, const struct cordon_request *req,
 	return req->n_command ? tell(arg, &line) : 0;
 }
 
-static int explain_json(struct composition *c, const struct cordon_request *req, struct buf *out)
+static int explain_json(const struct explanation *e, const struct cordon_request *req,
+			struct buf *out)
 {
 	struct json_out j = { .out = out, .indent = 2 };
+	struct composition *c = e->c;
 
 	json_open(&j, '{');
 	json_key(&j, "values");
 	json_open(&j, '[');
-	if (each_line(c, tell_programs, &j) < 0 || tell_command(c, req, tell_programs, &j) < 0)
+	if (each_line(e, tell_programs, &j) < 0 || tell_command(c, req, tell_programs, &j) < 0)
 		return -1;
 	json_close(&j, ']');
 	json_key(&j, "cuts");
@@ -199,17 +236,50 @@ static int explain_json(struct composition *c, const struct cordon_request *req,
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	json_key(&j, "refused");
+	json_put_text(&j, e->refused);
 	json_close(&j, '}');
 	buf_putc(out, '\n');
 	return 0;
 }
 
-static int explain_text(struct composition *c, const struct cordon_request *req, struct buf *out)
+static int explain_text(const struct explanation *e, const struct cordon_request *req,
+			struct buf *out)
 {
-	if (each_line(c, tell_people, out) < 0 || tell_command(c, req, tell_people, out) < 0)
+	struct composition *c = e->c;
+
+	if (each_line(e, tell_people, out) < 0 || tell_command(c, req, tell_people, out) < 0)
 		return -1;
+	if (e->refused)
+		buf_printf(out, "\nrefused on this machine: %s\n", e->refused);
 	print_cuts(&c->cuts, out);
 	return 0;
+}
+
+/* Ask the machine, and whether a run would start. */
+static int explanation_init(struct explanation *e, struct composition *c,
+			    const struct cordon_request *req, struct cordon_err *err)
+{
+	static const char *const nothing[] = { "/bin/true" };
+	struct cordon_request with_command = *req;
+	struct plan_request r;
+	struct plan plan;
+
+	*e = (struct explanation){ .c = c };
+	if (!req->n_command) {
+		with_command.command = nothing;
+		with_command.n_command = 1;
+	}
+	if (host_probe(&e->caps, err) < 0 || run_request(c, &with_command, &r, err) < 0)
+		return -1;
+	e->caps.cgroup = limiter_detect();
+	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {
+		e->enforced = plan.enforced;
+		return 0;
+	}
+	e->enforced = plan_find_offered(&c->policy, &e->caps);
+	e->refused = arena_strndup(&c->arena, err->msg, strlen(err->msg));
+	return e->refused ? 0 : err_nomem(err);
 }
 
 int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
@@ -217,12 +287,15 @@ int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	struct explanation e;
 
 	if (composition_init(&c, req, err) < 0)
 		return -1;
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	if ((req->json ? explain_json(&c, req, &out) : explain_text(&c, req, &out)) < 0)
+	if (explanation_init(&e, &c, req, err) < 0)
+		return -1;
+	if ((req->json ? explain_json(&e, req, &out) : explain_text(&e, req, &out)) < 0)
 		return err_nomem(err);
 	return answer_fill(ret, true, &out, &c, 0, err);
 }

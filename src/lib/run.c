@@ -204,7 +204,8 @@ static void warn_waived(const struct plan *plan, const struct cordon_run_options
 	buf_puts(&line, plan->bare ? "; CORDON_SANDBOX=off runs the command without any protection"
 				   : "; the command runs without");
 	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
-		buf_puts(&line, ", and protected names inside writable roots are not held");
+		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
+				"files anywhere, are not held");
 	o->warn(o->warn_arg, buf_text(&line));
 }
 

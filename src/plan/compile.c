@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "base/path.h"
+#include "plan/enforce.h"
 #include "plan/environment.h"
 #include "plan/files.h"
 #include "plan/seccomp.h"
@@ -83,8 +84,7 @@ static bool is_public(const struct policy *p)
 	return number(p, F_NETWORK_MODE) == NETWORK_PUBLIC;
 }
 
-/* What can be had here, of what this policy has a use for. */
-static unsigned offered(const struct policy *p, const struct host_caps *caps)
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
 {
 	unsigned bits = 0;
 
@@ -158,13 +158,13 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r)
 {
-	return !caps->notify && (offered(p, caps) & BIT(MOUNT)) && has_guarded(p, r);
+	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) && has_guarded(p, r);
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r)
 {
-	unsigned have = offered(p, caps), may_lack = dispensable(p, r);
+	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, r);
 	unsigned missing = needed(p, have) & ~have & ~may_lack;
 
 	for (int i = 0; i < N_PROTECTIONS; i++)
@@ -176,19 +176,24 @@ enum host_feature plan_find_missing(const struct policy *p, const struct host_ca
 	return N_HOST_FEATURES;
 }
 
+static int refuse_for(enum host_feature missing, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_HOST,
+		       "the policy needs %s (%s), which this machine does not offer; "
+		       "cordon doctor says what to do",
+		       host_feature_name(missing), host_feature_about(missing));
+}
+
 /* Which protections the plan has, lacks, and lacks by consent. */
 static int check_protections(const struct policy *p, const struct host_caps *caps,
 			     const struct plan_request *r, struct plan *plan,
 			     struct cordon_err *err)
 {
 	enum host_feature missing = plan_find_missing(p, caps, r);
-	unsigned have = offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
+	unsigned have = plan_find_offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
 
 	if (missing != N_HOST_FEATURES)
-		return err_set(err, CORDON_E_HOST,
-			       "the policy needs %s (%s), which this machine does not offer; "
-			       "cordon doctor says what to do",
-			       host_feature_name(missing), host_feature_about(missing));
+		return refuse_for(missing, err);
 	if (lacks_guard(p, caps, r))
 		have &= ~BIT(SECCOMP);
 	plan->enforced = have;
@@ -241,6 +246,8 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 
 	if (!caps->seccomp)
 		return 0;
+	plan->no_inet = !o.inet;
+	plan->no_unix = o.no_unix;
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);
 }
 
@@ -285,12 +292,45 @@ static void compile_namespaces(struct plan *plan)
 	plan->hostname = "cordon";
 }
 
+static void name_enforcers(const struct policy *p, const struct host_caps *caps, struct plan *plan)
+{
+	static const enum field_id ids[] = {
+		[PLAN_MEMORY] = F_LIMITS_MEMORY,       [PLAN_CPU] = F_LIMITS_CPU_SECONDS,
+		[PLAN_CPUS] = F_LIMITS_CPUS,	       [PLAN_PROCESSES] = F_LIMITS_PROCESSES,
+		[PLAN_FILE_SIZE] = F_LIMITS_FILE_SIZE, [PLAN_WALL] = F_LIMITS_TIMEOUT,
+		[PLAN_OUTPUT] = F_LIMITS_OUTPUT,       [PLAN_DISK] = F_LIMITS_DISK,
+		[PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
+	};
+	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
+
+	for (int i = 0; i < N_PLAN_LIMITS; i++)
+		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup);
+}
+
 /* Without a /proc of its own nobody but the kernel can count a tree. */
 static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
 {
+	/* No private place, nothing to count there. */
+	if (!(plan->clone_flags & CLONE_NEWNS))
+		plan->limits.disk = LIMIT_NONE;
 	if ((plan->clone_flags & CLONE_NEWPID) || caps->cgroup != HOST_CGROUP_NONE)
 		return;
 	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
+}
+
+/* Names that nobody can guard are a part of the filter that is missing. */
+static int settle_guard(const struct policy *p, const struct host_caps *caps,
+			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	if (!plan->n_guarded || (caps->notify && caps->seccomp))
+		return 0;
+	if (!(dispensable(p, r) & BIT(SECCOMP)))
+		return refuse_for(FEATURE_NOTIFY, err);
+	plan->n_guarded = 0;
+	plan->enforced &= ~BIT(SECCOMP);
+	plan->lacking |= BIT(SECCOMP);
+	plan->waived |= BIT(SECCOMP);
+	return 0;
 }
 
 int plan_compile(const struct policy *p, const struct host_caps *caps,
@@ -324,7 +364,9 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (!plan.bare) {
 		compile_namespaces(&plan);
 		drop_uncounted(caps, &plan);
+		name_enforcers(p, caps, &plan);
 		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		    settle_guard(p, caps, r, &plan, err) < 0 ||
 		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}

@@ -36,6 +36,9 @@ struct plan_request {
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err) MUST_USE;
+/* What can be had here of what this policy has a use for: bits of enum
+ * protection. */
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps);
 /* The first feature that a plan would be refused for, or N_HOST_FEATURES. */
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r);

@@ -427,10 +427,11 @@ static int check_roots(struct files *f)
 		for (size_t n = 0; n < v->n; n++)
 			if (path_within(v->items[n].text.s, closed[i].path) &&
 			    !path_within(v->items[n].text.s, "/dev/shm"))
-				return err_set(f->err, CORDON_E_HOST,
-					       "'%s' is the kernel's and cannot be a root; the command "
-					       "has a %s of its own", v->items[n].text.s,
-					       closed[i].path);
+				return err_set(
+					f->err, CORDON_E_HOST,
+					"'%s' is the kernel's and cannot be a root; the command "
+					"has a %s of its own",
+					v->items[n].text.s, closed[i].path);
 	}
 	return 0;
 }
@@ -474,9 +475,14 @@ static int check_in_place(struct files *f)
 		if (!inside || strcmp(path, "/proc") == 0)
 			p->accesses[kept++] = p->accesses[i];
 	}
+	for (size_t i = 0; i < p->n_names; i++)
+		if (p->names[i].mask)
+			return err_set(f->err, CORDON_E_HOST,
+				       "files.deny: '**/%s' can be kept from being read by mount "
+				       "only; cordon doctor says what to do",
+				       p->names[i].name);
 	p->n_accesses = kept;
-	p->n_mounts = 0;
-	p->n_guarded = 0;
+	p->n_mounts = p->n_names = p->n_guarded = 0;
 	return 0;
 }
 
@@ -506,8 +512,6 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	hide_live_root(&f);
 	if (f.in_place && check_in_place(&f) < 0)
 		return -1;
-	if (!caps->notify || !caps->seccomp)
-		plan->n_guarded = 0;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
 	return f.failed ? err_nomem(err) : 0;

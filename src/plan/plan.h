@@ -55,6 +55,20 @@ struct plan_access {
 	bool optional;
 };
 
+/* In the order of the struct. */
+enum plan_limit {
+	PLAN_MEMORY,
+	PLAN_CPU,
+	PLAN_CPUS,
+	PLAN_PROCESSES,
+	PLAN_FILE_SIZE,
+	PLAN_WALL,
+	PLAN_OUTPUT,
+	PLAN_DISK,
+	PLAN_OPEN_FILES,
+	N_PLAN_LIMITS
+};
+
 /* Every file or directory of this name, however deep. */
 struct plan_name {
 	const char *name;
@@ -109,12 +123,14 @@ struct plan {
 	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
+	bool no_inet, no_unix;		/* families of sockets that it refuses */
 
 	const char *cwd;		/* inside */
 	const char *const *argv;	/* ends with NULL; argv[0] as it was given */
 	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
+	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 
 /* One line a step, with the kernel feature behind it. */

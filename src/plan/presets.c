@@ -43,10 +43,26 @@ const char *const protect_git[] = {
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
 	".git/info/attributes", ".git/modules", ".git/worktrees", NULL };
 
-const char *const protect_agent[] = {
-	"cordon.toml", "harness.md", ".harness", "task.toml", ".claude", ".mcp.json", ".codex",
-	".gemini", ".cursor", ".cursorrules", ".windsurf", ".aider.conf.yml", ".continue", ".vscode", ".idea",
-	".zed", ".devcontainer", ".envrc", ".srt-settings.json", NULL };
+const char *const protect_agent[] = { "cordon.toml",
+				      "harness.md",
+				      ".harness",
+				      "task.toml",
+				      ".claude",
+				      ".mcp.json",
+				      ".codex",
+				      ".gemini",
+				      ".cursor",
+				      ".cursorrules",
+				      ".windsurf",
+				      ".aider.conf.yml",
+				      ".continue",
+				      ".vscode",
+				      ".idea",
+				      ".zed",
+				      ".devcontainer",
+				      ".envrc",
+				      ".srt-settings.json",
+				      NULL };
 
 const char *const protect_shell[] = {
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",

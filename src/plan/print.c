@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <sched.h>
 
+#include "plan/landlock.h"
 #include "plan/plan.h"
 
 static const struct {
@@ -25,44 +26,151 @@ static const char *const mount_words[] = {
 };
 static_assert(ARRAY_SIZE(mount_words) == N_PLAN_MOUNT_KINDS, "a mount without words");
 
-static void print_limit(const char *name, int64_t value, const char *unit, const char *by,
-			struct buf *out)
+static const char *const mount_features[] = {
+	[MOUNT_RO] = "bind, MOUNT_ATTR_RDONLY",
+	[MOUNT_SYSTEM] = "bind, MOUNT_ATTR_RDONLY",
+	[MOUNT_RW] = "bind",
+	[MOUNT_DEV] = "bind",
+	[MOUNT_MASK] = "bind of something unreadable",
+	[MOUNT_TMPFS] = "tmpfs",
+	[MOUNT_PROC] = "proc",
+	[MOUNT_DEVPTS] = "devpts",
+	[MOUNT_LINK] = "symlink",
+	[MOUNT_DIR] = "mkdir",
+};
+static_assert(ARRAY_SIZE(mount_features) == N_PLAN_MOUNT_KINDS, "a mount without a feature");
+
+/* Rights in words: the most that each of the lists of files.c gives. */
+static const struct {
+	uint64_t rights;
+	const char *word;
+} rights_of[] = {
+	{ LL_WRITE, "write" },	 { LL_READ, "read" },	      { LL_TERMINAL, "terminal" },
+	{ LL_DEVICE, "device" }, { LL_READ_DIR, "list" },
+};
+
+static const char *rights_word(uint64_t rights)
 {
-	if (value != INT64_MAX)
-		buf_printf(out, "limit      %-12s %" PRId64 " %-10s %s\n", name, value, unit, by);
+	for (size_t i = 0; i < ARRAY_SIZE(rights_of); i++)
+		if (rights == rights_of[i].rights)
+			return rights_of[i].word;
+	return "other";
 }
 
-static void print_limits(const struct plan_limits *l, struct buf *out)
+static void print_limits(const struct plan *p, struct buf *out)
 {
-	print_limit("memory", l->memory, "bytes", "cgroup, or accounting of the tree", out);
-	print_limit("cpu", l->cpu_ms, "ms", "cgroup, or accounting of the tree", out);
-	print_limit("cpus", l->cpus, "", "sched_setaffinity", out);
-	print_limit("processes", l->processes, "", "cgroup, or RLIMIT_NPROC in a user namespace",
-		    out);
-	print_limit("file size", l->file_size, "bytes", "RLIMIT_FSIZE", out);
-	print_limit("wall", l->wall_ms, "ms", "timer, SIGTERM, SIGKILL to pid 1", out);
-	print_limit("output", l->output, "bytes", "counted where it is captured", out);
-	print_limit("disk", l->disk, "bytes", "size of each private tmpfs", out);
-	print_limit("open files", l->open_files, "", "RLIMIT_NOFILE", out);
+	const struct plan_limits *l = &p->limits;
+	const struct {
+		const char *name, *unit;
+		int64_t value;
+	} rows[] = {
+		[PLAN_MEMORY] = { "memory", "bytes", l->memory },
+		[PLAN_CPU] = { "cpu", "ms", l->cpu_ms },
+		[PLAN_CPUS] = { "cpus", "", l->cpus },
+		[PLAN_PROCESSES] = { "processes", "", l->processes },
+		[PLAN_FILE_SIZE] = { "file size", "bytes", l->file_size },
+		[PLAN_WALL] = { "wall", "ms", l->wall_ms },
+		[PLAN_OUTPUT] = { "output", "bytes", l->output },
+		[PLAN_DISK] = { "disk", "bytes", l->disk },
+		[PLAN_OPEN_FILES] = { "open files", "", l->open_files },
+	};
+	static_assert(ARRAY_SIZE(rows) == N_PLAN_LIMITS, "a limit without words");
+
+	for (int i = 0; i < N_PLAN_LIMITS; i++)
+		if (rows[i].value != INT64_MAX)
+			buf_printf(out, "limit      %-12s %" PRId64 "%s%s: %s\n", rows[i].name,
+				   rows[i].value, rows[i].unit[0] ? " " : "", rows[i].unit,
+				   p->limited_by[i]);
+}
+
+static void print_bits(const char *name, unsigned bits, struct buf *out)
+{
+	if (!bits)
+		return;
+	buf_printf(out, "%-10s", name);
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (bits & 1u << i)
+			buf_printf(out, " %s", protection_name((enum protection)i));
+	buf_putc(out, '\n');
+}
+
+static void print_mount(const struct plan_mount *m, struct buf *out)
+{
+	buf_printf(out, "mount      %-12s %s", mount_words[m->kind], m->target);
+	if (m->kind == MOUNT_LINK)
+		buf_printf(out, " to %s", m->source);
+	if (m->kind == MOUNT_TMPFS && m->size != INT64_MAX)
+		buf_printf(out, " of %" PRId64 " bytes", m->size);
+	buf_printf(out, ": %s%s\n", mount_features[m->kind],
+		   m->optional ? ", if it is there" : "");
+}
+
+/* The ABI, and what later ones hold and this one does not. */
+static void print_landlock(int abi, struct buf *out)
+{
+	static const struct {
+		int since;
+		const char *what;
+	} held[] = {
+		{ 3, "truncation" },
+		{ 5, "ioctls of devices" },
+		{ 6, "signals and abstract sockets" },
+	};
+	const char *before = "; does not hold ";
+
+	if (!abi)
+		return;
+	buf_printf(out, "landlock   ABI %d", abi);
+	for (size_t i = 0; i < ARRAY_SIZE(held); i++)
+		if (abi < held[i].since) {
+			buf_printf(out, "%s%s", before, held[i].what);
+			before = ", ";
+		}
+	buf_putc(out, '\n');
+}
+
+static void print_files(const struct plan *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		print_mount(&p->mounts[i], out);
+	for (size_t i = 0; i < p->n_blocked; i++)
+		buf_printf(out, "blocked    %-12s %s: mount (mask of each file of that name)\n",
+			   "program", p->blocked[i]);
+	for (size_t i = 0; i < p->n_guarded; i++)
+		buf_printf(out, "guard      %-12s %s: seccomp notification\n", "no creation",
+			   p->guarded[i]);
+	print_landlock(p->landlock, out);
+	for (size_t i = 0; i < p->n_accesses; i++)
+		buf_printf(out, "landlock   %-12s %s%s\n", rights_word(p->accesses[i].rights),
+			   p->accesses[i].path,
+			   p->accesses[i].optional ? ", if it is there" : "");
+}
+
+static void print_cage(const struct plan *p, struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+		if (p->clone_flags & namespaces[i].flag)
+			buf_printf(out, "namespace  %-12s %s\n", namespaces[i].name,
+				   namespaces[i].effect);
+	print_files(p, out);
+	buf_puts(out, "rights     none         no capability, PR_SET_NO_NEW_PRIVS\n");
+	if (p->filter)
+		buf_printf(out, "seccomp    %-12s %zu instructions\n", "filter", p->n_filter);
+	if (p->no_inet)
+		buf_puts(out, "seccomp    network      no inet socket can be made\n");
+	if (p->no_unix)
+		buf_puts(out, "seccomp    network      no unix socket can be made but pairs\n");
+	print_limits(p, out);
 }
 
 void plan_print(const struct plan *p, struct buf *out)
 {
 	buf_printf(out, "backend    %s\nprofile    %s\n", p->backend, p->profile);
-	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
-		if (p->clone_flags & namespaces[i].flag)
-			buf_printf(out, "namespace  %-12s %s\n", namespaces[i].name,
-				   namespaces[i].effect);
-	for (size_t i = 0; i < p->n_mounts; i++)
-		buf_printf(out, "mount      %-12s %s%s\n", mount_words[p->mounts[i].kind],
-			   p->mounts[i].target, p->mounts[i].optional ? " (if it is there)" : "");
-	for (size_t i = 0; i < p->n_guarded; i++)
-		buf_printf(out, "guard      %-12s %s\n", "no creation", p->guarded[i]);
-	if (p->landlock)
-		buf_printf(out, "landlock   ABI %-8d %zu places\n", p->landlock, p->n_accesses);
-	if (p->filter)
-		buf_printf(out, "seccomp    %-12s %zu instructions\n", "filter", p->n_filter);
-	print_limits(&p->limits, out);
+	print_bits("enforced", p->enforced, out);
+	print_bits("missing", p->lacking, out);
+	print_bits("without", p->waived, out);
+	if (!p->bare)
+		print_cage(p, out);
 	buf_puts(out, "environ   ");
 	for (size_t i = 0; p->envp && p->envp[i]; i++) {
 		struct str entry = str_from(p->envp[i]);

@@ -5,9 +5,9 @@
 #include <ctype.h>
 #include <limits.h>
 
-#include "policy/command_priv.h"
-#include "policy/expand.h"
-#include "policy/shell.h"
+#include "policy/shell/command_priv.h"
+#include "policy/shell/expand.h"
+#include "policy/shell/shell.h"
 
 /* Long options that are one letter, by program.  Abbreviations count, as
  * getopt_long takes them. */

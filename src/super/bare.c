@@ -57,13 +57,16 @@ static int bare_main(void *arg)
 	if (b->own_group)
 		setpgid(0, 0);
 	for (int i = 0; i < 3; i++)
-		if (b->stdio.child.fd[i] != i && dup2(b->stdio.child.fd[i], i) < 0)
-			_exit((b->error = errno));
-	if (chdir(p->cwd) < 0)
-		_exit((b->error = errno));
-	sigprocmask(SIG_SETMASK, b->mask, NULL);
-	execvpe(p->argv[0], (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
-	b->error = errno == EACCES && !is_there(p->argv[0]) ? ENOENT : errno;
+		if (b->stdio.child.fd[i] != i)
+			dup2(b->stdio.child.fd[i], i);
+	if (chdir(p->cwd) == 0) {
+		sigprocmask(SIG_SETMASK, b->mask, NULL);
+		execvpe(p->argv[0], (char *const *)(uintptr_t)p->argv,
+			(char *const *)(uintptr_t)p->envp);
+	}
+	b->error = errno;
+	if (b->error == EACCES && !is_there(p->argv[0]))
+		b->error = ENOENT;
 	_exit(127);
 }
 
@@ -175,7 +178,8 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	int rc = 0;
 
 	if (o->capture)
-		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false, err);
+		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false,
+				err);
 	if (rc == 0)
 		rc = run_watch_signals(&b.signals, &old, err);
 	b.mask = &old;

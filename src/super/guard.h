@@ -25,7 +25,7 @@ struct guard_options {
 	size_t n_names;
 	int listener;			/* seccomp notification descriptor */
 	int userns;			/* user namespace of the tree; -1: the caller's own */
-	int mntns;			/* its mount namespace, in which its mount points are busy */
+	int mntns; /* its mount namespace, in which its mount points are busy */
 	int ruleset;			/* its Landlock ruleset, or -1 */
 	int alive;			/* reads EOF when the supervisor is gone */
 };

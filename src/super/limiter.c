@@ -133,6 +133,13 @@ int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err)
 	return l->ops->join ? l->ops->join(l->state, pid, err) : 0;
 }
 
+int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], size_t *ret_n,
+			 struct cordon_err *err)
+{
+	*ret_n = 0;
+	return l->ops->open_entries ? l->ops->open_entries(l->state, ret, ret_n, err) : 0;
+}
+
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err)
 {
 	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err) : 0;

@@ -57,6 +57,13 @@ int limiter_cgroup_fd(const struct limiter *l);
 /* Put the tree's first process in, before it may do anything.  Harmless where
  * it was cloned into the group. */
 int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
+/* The files by which a task puts itself in, writing "0": a task that moves
+ * itself alone waits for nobody, while moving another one takes a lock that
+ * waits for every CPU, which is milliseconds.  *ret_n is 0 where there is no
+ * such way; limiter_join() is for those. */
+#define MAX_LIMITER_ENTRIES	4
+int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], size_t *ret_n,
+			 struct cordon_err *err) MUST_USE;
 /* A private tmpfs of the tree, whose pages count as memory.  `fd` (O_PATH will
  * do) is on it and borrowed until limiter_free(). */
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err) MUST_USE;

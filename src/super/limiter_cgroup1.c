@@ -199,6 +199,27 @@ static int cgroup1_join(void *state, pid_t pid, struct cordon_err *err)
 	return 0;
 }
 
+static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, struct cordon_err *err)
+{
+	const struct state *s = state;
+	size_t n = 0;
+
+	static_assert(ARRAY_SIZE(s->groups) <= MAX_LIMITER_ENTRIES, "more groups than entries");
+	for (; n < s->n_groups; n++) {
+		ret[n] = openat(s->groups[n].fd, "tasks", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (ret[n] < 0)
+			break;
+	}
+	if (n == s->n_groups) {
+		*ret_n = n;
+		return 0;
+	}
+	err_sys(err, CORDON_E_SETUP, "cannot open 'tasks' of a group of processes");
+	while (n > 0)
+		fd_close(&ret[--n]);
+	return -1;
+}
+
 static int cgroup1_event_fd(const void *state)
 {
 	return ((const struct state *)state)->event_fd;
@@ -282,6 +303,7 @@ const struct limiter_ops limiter_cgroup1 = {
 	.close = cgroup1_close,
 	.event_fd = cgroup1_event_fd,
 	.join = cgroup1_join,
+	.open_entries = cgroup1_open_entries,
 	.sample = cgroup1_sample,
 	.usage = cgroup1_usage,
 };

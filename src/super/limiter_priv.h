@@ -33,6 +33,7 @@ struct limiter_ops {
 	int (*cgroup_fd)(const void *state);
 	int (*event_fd)(const void *state);
 	int (*join)(void *state, pid_t pid, struct cordon_err *err);
+	int (*open_entries)(const void *state, int *ret, size_t *ret_n, struct cordon_err *err);
 	int (*add_fs)(void *state, int fd, struct cordon_err *err);
 	int (*start)(void *state, int proc_fd, pid_t init, struct cordon_err *err);
 	/* `cpu_due`: the CPU limit may be reached by now, so be exact about it. */

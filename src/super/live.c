@@ -141,8 +141,8 @@ void live_try_add(struct live *l, const char *root, const char *run_id, const st
 	if (make_folder(root, path) < 0)
 		return;
 	memcpy(l->path, path, sizeof(path));
-	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()), (long long)time(NULL),
-		   plan->cwd);
+	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
+		   (long long)time(NULL), plan->cwd);
 	put_words(plan, &text);
 	buf_putc(&text, '\n');
 	if (!buf_ok(&text) || write_status(path, &text) < 0)
@@ -258,7 +258,7 @@ static int print_entry(const struct entry *e, void *arg, struct cordon_err *err 
 	struct tm tm;
 
 	gmtime_r(&at, &tm);
-	strftime(begun, sizeof(begun), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	strftime(begun, sizeof(begun), "%FT%TZ", &tm);
 	if (!l->json) {
 		buf_printf(l->out, "%-16s %8d %s %s: %s\n", e->id, e->pid, begun, e->cwd, e->words);
 		return 0;

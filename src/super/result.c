@@ -33,7 +33,8 @@ void run_result_add_denial(struct run_result *r, const char *kind, const char *w
 	struct run_denial *d = &r->denials[r->n_denials];
 
 	for (size_t i = 0; i < r->n_denials; i++)
-		if (strcmp(r->denials[i].what, what) == 0 && strcmp(r->denials[i].kind, kind) == 0) {
+		if (strcmp(r->denials[i].what, what) == 0 &&
+		    strcmp(r->denials[i].kind, kind) == 0) {
 			r->denials[i].count++;
 			return;
 		}

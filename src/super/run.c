@@ -61,8 +61,10 @@ int64_t run_later_us(int64_t us, int64_t ms)
 
 struct timespec run_wait(int64_t next_us)
 {
-	int64_t us = next_us == INT64_MAX ? 3600 * INT64_C(1000000) : MAX(next_us - run_now_us(), 0);
+	int64_t us = 3600 * INT64_C(1000000);
 
+	if (next_us != INT64_MAX)
+		us = MAX(next_us - run_now_us(), 0);
 	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
 
@@ -237,11 +239,16 @@ static int start_guard(struct run *r, struct cordon_err *err)
 		.alive = r->alive[0],
 	};
 
+	struct cordon_err ignored;
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	/* A tree that ended meanwhile takes its guard along. */
-	return rc < 0 && !is_gone(r) ? -1 : 0;
+	if (rc == 0)
+		return 0;
+	/* A tree that ended meanwhile takes its guard along: its filter goes
+	 * before its end shows, but init has told the end before. */
+	(void)!read_messages(r, &ignored);
+	return r->exited || r->res->exec_errno || is_gone(r) ? 0 : -1;
 }
 
 /* While init can still be looked at. */
@@ -288,7 +295,8 @@ static int loop(struct run *r, struct cordon_err *err)
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us), r->look_at_us));
+		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
+						    r->look_at_us));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
@@ -340,7 +348,8 @@ static void wait_for_end(struct run *r)
 	if (r->res->started) {
 		int64_t ignored_us;
 
-		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY && r->res->limit == LIMIT_OK)
+		if (limiter_check(r->limiter, &ignored_us) == LIMIT_MEMORY &&
+		    r->res->limit == LIMIT_OK)
 			r->res->limit = LIMIT_MEMORY;
 	}
 	/* What init still had to say. */
@@ -353,8 +362,8 @@ static void wait_for_end(struct run *r)
 
 int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-					 SIGCONT, SIGTSTP };
+	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
 	struct sigaction now;
 	sigset_t set;
 
@@ -382,6 +391,23 @@ static bool is_root_of_a_user(void)
 	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
 }
 
+static int clone_init(struct run *r, struct cordon_err *err)
+{
+	struct native_groups groups = { .cgroup = limiter_cgroup_fd(r->limiter) };
+	int rc;
+
+	static_assert(ARRAY_SIZE(groups.entries) == MAX_LIMITER_ENTRIES, "all of them fit");
+	if (groups.cgroup < 0 &&
+	    limiter_open_entries(r->limiter, groups.entries, &groups.n_entries, err) < 0)
+		return -1;
+	rc = native_clone(r->plan, &r->stdio.child, &groups, &r->child, err);
+	for (size_t i = 0; i < groups.n_entries; i++)
+		fd_close(&groups.entries[i]);
+	if (rc < 0 || r->child.in_cgroup || groups.n_entries)
+		return rc;
+	return limiter_join(r->limiter, r->child.pid, err);
+}
+
 static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
@@ -400,9 +426,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (native_clone(r->plan, &r->stdio.child, &r->child, err) < 0)
-		return -1;
-	if (limiter_join(r->limiter, r->child.pid, err) < 0 || open_namespaces(r, err) < 0)
+	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */

@@ -44,8 +44,8 @@ struct run_options {
 	bool limit_output;		/* count output even if it is passed on */
 };
 
-/* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret` is
- * then filled as far as it is known, and nothing is left running. */
+/* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret`
+ * is then filled as far as it is known, and nothing is left running. */
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
 	     struct run_result *ret, struct cordon_err *err) MUST_USE;
 /* The same without any protection, as was asked for in so many words: only the

@@ -261,12 +261,12 @@ row("wall clock", "sleep 1.5", opts="--timeout 300ms")
 row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
 row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",
     opts="--timeout 300ms")
-row("CPU time", "py:import time\ne = time.time() + 3\nwhile time.time() < e: pass",
+row("CPU time", "py:import time\nwhile time.process_time() < 3: pass",
     opts="--cpu-seconds 1")
 row("CPU time: children that nobody waits for",
     "py:import os,signal,time\nsignal.signal(17, signal.SIG_IGN)\nfor i in range(3):\n"
-    " if os.fork() == 0:\n  e = time.time() + 2\n  while time.time() < e: pass\n  os._exit(0)\n"
-    "time.sleep(4)", opts="--cpu-seconds 1")
+    " if os.fork() == 0:\n  while time.process_time() < 2: pass\n  os._exit(0)\n"
+    "try: os.wait()\nexcept ChildProcessError: pass", opts="--cpu-seconds 1")
 row("watches of the host's files",
     "py:import ctypes\nl = ctypes.CDLL(None)\nassert all(l.inotify_init() >= 0 for i in range(80))")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")

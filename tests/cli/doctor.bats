@@ -112,7 +112,7 @@ assert ($1), d"
 }
 
 @test "what it does not take is a usage error of one line" {
-	for words in "x" "--prove" "--memory 1M" "--sandbox process" "--capabilities=x" \
+	for words in "x" "--prove=x" "--memory 1M" "--sandbox process" "--capabilities=x" \
 		"--capabilities --sandbox vm" "--json=1" "--sandbox"; do
 		# Split on purpose:
 		# shellcheck disable=SC2086
@@ -129,4 +129,59 @@ assert ($1), d"
 	"$cordon" completion bash | grep -q 'doctor'
 	run "$cordon" trial --check --capabilities
 	[ "$status" -eq 2 ]
+}
+
+@test "--prove: each act outside and inside, nothing breached" {
+	run "$cordon" doctor --prove --json
+	[ "$status" -eq 0 ]
+	json "len(d['proofs']) >= 40 and d['sum']['BREACH'] == d['sum']['BROKEN'] == 0"
+	json "{p['promise'] for p in d['proofs']} == {'P1', 'P2', 'P3', 'P4', 'P5'}"
+	json "all(p['outside'] == 'done' and p['inside'] != 'done'
+		for p in d['proofs'] if p['verdict'] == 'holds')"
+	json "all(p['inside'] == 'done' for p in d['proofs'] if p['verdict'] == 'works')"
+	json "all(p['outside'] != 'done' for p in d['proofs'] if p['verdict'] == 'not measured')"
+	json "d['sum']['holds'] >= 35 and d['sum']['works'] >= 10"
+}
+
+@test "--prove as an ordinary user" {
+	run_as_user cordon doctor --prove --json
+	[ "$status" -eq 0 ]
+	json "d['sum']['BREACH'] == d['sum']['BROKEN'] == 0 and d['sum']['holds'] >= 30"
+}
+
+@test "--prove in words" {
+	run "$cordon" doctor --prove
+	[ "$status" -eq 0 ]
+	grep -q '^holds  *P1  read a file outside the roots$' <<<"$output"
+	grep -q '^works  *P3  run a program$' <<<"$output"
+	grep -Eq '^[0-9]+ holds, [0-9]+ works, .* 0 BREACH, 0 BROKEN$' <<<"$output"
+}
+
+@test "--prove can fail: a machine without a filter, and one without anything" {
+	without=${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without
+	export CORDON_SANDBOX=warn
+	run --separate-stderr "$without" seccomp "$cordon" doctor --prove --json
+	[ "$status" -eq 1 ]
+	json "'io-uring' in [p['name'] for p in d['proofs'] if p['verdict'] == 'BREACH']"
+	CORDON_SANDBOX=enforce
+	run --separate-stderr "$without" seccomp "$cordon" doctor --prove --json
+	[ "$status" -eq 1 ]
+	json "d['sum']['holds'] == d['sum']['works'] == 0"
+}
+
+@test "--prove leaves nothing behind" {
+	before=$(find /tmp -maxdepth 1 -name 'cordon-prove*' | wc -l)
+	run "$cordon" doctor --prove
+	[ "$(find /tmp -maxdepth 1 -name 'cordon-prove*' | wc -l)" -eq "$before" ]
+}
+
+@test "--prove with --capabilities, and the act by itself, are usage errors" {
+	run "$cordon" doctor --prove --capabilities
+	[ "$status" -eq 2 ]
+	run "$cordon" prove-act
+	[ "$status" -eq 2 ]
+	run "$cordon" prove-act no-such-act
+	[ "$status" -eq 2 ]
+	run "$cordon" help
+	[[ "$output" != *prove-act* ]]
 }

@@ -5,7 +5,7 @@ load place
 
 # The line of a key, blanks squeezed.
 line() {
-	printf '%s\n' "$out" | sed '/^cut:/,$d' | tr -s ' ' | grep "^$1 "
+	printf '%s\n' "$out" | sed '/^cut:/,$d; s/  \[.*\]$//' | tr -s ' ' | grep "^$1 "
 }
 
 cut_line() {
@@ -106,6 +106,9 @@ cut_line() {
 	python3 - <<-END
 	import json
 	values = json.load(open(".out"))["values"]
+	assert all("enforced_by" in v for v in values), values
+	memory = [v.pop("enforced_by") for v in values if v["key"] == "limits.memory"]
+	assert len(memory) == 1 and memory[0], memory
 	one = [v for v in values if v["key"] == "limits.memory"]
 	assert len(one) == 1 and one[0]["phase"] is None, one
 	assert one[0]["value"] == '"1G"' and one[0]["from"] == "--memory", one
@@ -167,4 +170,36 @@ cut_line() {
 	run setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent \
 		"$CORDON" explain --cwd "$place"
 	is "$status" 2
+}
+
+# What is in the brackets behind a key's line.
+by() {
+	printf '%s\n' "$out" | sed -n "s/^$1  *.*  \[\(.*\)\]$/\1/p" | sort -u
+}
+
+@test "each value has the kernel feature that enforces it here" {
+	cordon explain --file-size 1M -r /opt
+	has "$(by files.write)" "mount namespace"
+	has "$(by files.read)" "read-only"
+	is "$(by network.mode)" "network namespace"
+	is "$(by limits.file_size)" "RLIMIT_FSIZE"
+	is "$(by env.pass)" "a new environment at execve"
+	is "$(by limits.cpus)" ""
+	cordon explain --network public --no-sandbox
+	is "$(by files.write)" "nothing: backend none"
+}
+
+@test "on a lesser machine it is another one, and a refusal is said" {
+	without=${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without
+	mkdir work
+	cd work || return 1
+	printf 'may_lack = ["net", "uts"]\n' >cordon.toml
+	out=$("$without" net "$CORDON" explain)
+	has "$(by network.mode)" "seccomp (socket of AF_INET"
+	has_not "$out" "refused on this machine"
+	out=$("$without" mount "$CORDON" explain)
+	has "$out" "refused on this machine: the policy needs mount"
+	has "$(by files.write)" "Landlock"
+	out=$("$without" landlock "$CORDON" explain)
+	is "$(by files.write)" "mount namespace (bind)"
 }

@@ -1,6 +1,6 @@
 # Machines that lack something: refused by name, or run with what is there where
 # the policy or CORDON_SANDBOX permits it, and then said.
-# shellcheck disable=SC2154  # out, err and place are set by common.bash
+# shellcheck disable=SC2154  # out, err and place are set by place.bash
 load place
 
 # Run cordon on a machine that lacks the first argument.

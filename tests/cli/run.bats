@@ -1,9 +1,13 @@
 #!/usr/bin/env bats
+# Each test has a shell of its own, and what it exports ends with it.
+# shellcheck disable=SC2030,SC2031
 # run-as: root user
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
+# Each test is a shell of its own, on purpose:
+# shellcheck disable=SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
 
@@ -13,7 +17,7 @@ setup() {
 	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
 	chmod 700 "$BATS_TEST_TMPDIR/runtime"
 	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	cd "$work"
+	cd "$work" || return
 	unset ANTHROPIC_API_KEY
 }
 
@@ -67,7 +71,8 @@ gone() {
 	done
 	run "$cordon" run --json -- sh -c 'kill -9 $$'
 	[ "$status" -eq 137 ]
-	json "d['signal'] == 9 and d['exit_code'] is None and not d['oom_killed'] and d['limit'] is None"
+	json "d['signal'] == 9 and d['exit_code'] is None"
+	json "not d['oom_killed'] and d['limit'] is None"
 }
 
 @test "127 and 126 with a message" {
@@ -87,7 +92,8 @@ gone() {
 	[ "$status" -eq 126 ]
 	grep -q interpreter <<<"$output"
 	run "$cordon" run --json -- ./script
-	json "d['exit_code'] == 126 and d['error']['code'] == 'exec' and 'interpreter' in d['error']['message']"
+	json "d['exit_code'] == 126 and d['error']['code'] == 'exec'"
+	json "'interpreter' in d['error']['message']"
 	run "$cordon" run -- ""
 	[ "$status" -ne 0 ]
 }
@@ -116,7 +122,8 @@ gone() {
 		[ ! -e ran ]
 		run "$cordon" run --json "$@" -c 'echo ran >ran'
 		[ "$status" -eq 125 ]
-		json "d['error']['message'] and d['error']['hint'] and d['exit_code'] == 125 and d['run_id']"
+		json "d['error']['message'] and d['error']['hint']"
+		json "d['exit_code'] == 125 and d['run_id']"
 	}
 	check docker --sandbox docker
 	check allowlist --allow-host example.org
@@ -129,7 +136,8 @@ gone() {
 
 @test "usage errors are 2 and one line" {
 	for words in "" "--no-such-option -- true" "--timeout -- true" "--timeout x -- true" \
-		"true" "--policy /no/such/file -- true" "-c true -- true" "--network maybe -- true" \
+		"true" "--policy /no/such/file -- true" "-c true -- true" \
+		"--network maybe -- true" \
 		"--result /no/such/folder/x -- true"; do
 		# Split on purpose:
 		# shellcheck disable=SC2086
@@ -160,7 +168,8 @@ gone() {
 	done
 	run "$cordon" run --json --block-command curl -- curl x
 	[ "$status" -eq 126 ]
-	json "d['blocked'] == d['error']['message'] == \"Command blocked by sandbox policy: contains 'curl'\""
+	json "d['blocked'] == d['error']['message']"
+	json "d['blocked'] == \"Command blocked by sandbox policy: contains 'curl'\""
 	json "d['denials'][0]['kind'] == 'command' and d['denials'][0]['hint'] and d['run_id']"
 	# What a command starts in turn meets the kernel.
 	run -127 "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
@@ -173,7 +182,8 @@ gone() {
 	[ "$status" -eq 124 ]
 	run "$cordon" run --timeout 300ms --json -- sh -c 'echo partial; echo e >&2; sleep 30'
 	[ "$status" -eq 124 ]
-	json "d['timed_out'] and d['limit'] == 'wall' and d['stdout'] == 'partial\n' and d['stderr'] == 'e\n'"
+	json "d['timed_out'] and d['limit'] == 'wall'"
+	json "d['stdout'] == 'partial\n' and d['stderr'] == 'e\n'"
 	run "$cordon" run --cpu-seconds 1 --json -c 'while :; do :; done'
 	[ "$status" -eq 124 ]
 	json "d['timed_out'] and d['limit'] == 'cpu' and d['cpu_ms'] >= 900"
@@ -182,7 +192,8 @@ gone() {
 @test "a time-out ends what ignores SIGTERM, and what is stopped" {
 	m=$(marker)
 	SECONDS=0
-	run "$cordon" run --timeout 300ms -- sh -c "trap '' TERM; sleep $m & (trap '' TERM; sleep $m); wait"
+	run "$cordon" run --timeout 300ms -- \
+		sh -c "trap '' TERM; sleep $m & (trap '' TERM; sleep $m); wait"
 	[ "$status" -eq 124 ]
 	run "$cordon" run --timeout 300ms -- sh -c "sleep $m & kill -STOP \$\$"
 	[ "$status" -eq 124 ]
@@ -191,7 +202,8 @@ gone() {
 }
 
 @test "SIGTERM comes first, and can be used" {
-	run "$cordon" run --timeout 300ms --json -- sh -c 'trap "echo bye; exit 3" TERM; while :; do sleep 0.02; done'
+	run "$cordon" run --timeout 300ms --json -- \
+		sh -c 'trap "echo bye; exit 3" TERM; while :; do sleep 0.02; done'
 	[ "$status" -eq 124 ]
 	json "d['stdout'] == 'bye\n' and d['exit_code'] == 3 and d['timed_out']"
 }
@@ -207,9 +219,11 @@ gone() {
 
 @test "the output limit" {
 	run "$cordon" run --output 1000 --json -- yes
-	json "d['limit'] == 'output' and len(d['stdout']) == 1000 and d['stdout_truncated'] and not d['stderr_truncated']"
+	json "d['limit'] == 'output' and len(d['stdout']) == 1000"
+	json "d['stdout_truncated'] and not d['stderr_truncated']"
 	run "$cordon" run --output 1000 --json -- sh -c 'yes >&2'
-	json "d['limit'] == 'output' and len(d['stderr']) == 1000 and d['stderr_truncated'] and not d['stdout_truncated']"
+	json "d['limit'] == 'output' and len(d['stderr']) == 1000"
+	json "d['stderr_truncated'] and not d['stdout_truncated']"
 	[ "$("$cordon" run --output 1000 -- yes | wc -c)" -eq 1000 ]
 }
 
@@ -268,8 +282,8 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 		import resource, subprocess, sys
 		# Inside the stack is the caller's, too: what fits here may not there.
 		words = ["x" * 100000] * 19
-		r = subprocess.run([sys.argv[1], "run", "--env", "A=" + "b" * 130000, "--", "/bin/true"] + words,
-		                   capture_output=True, text=True)
+		command = [sys.argv[1], "run", "--env", "A=" + "b" * 130000, "--", "/bin/true"]
+		r = subprocess.run(command + words, capture_output=True, text=True)
 		print(r.returncode, r.stderr[:200])
 	P
 	[[ "$output" == "0 " || "$output" == *"Argument list too long"* ]]
@@ -300,7 +314,8 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 		for make in (lambda: socket.socketpair(),
 		             lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)):
 		    a, b = make()
-		    p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=b, stdout=subprocess.PIPE)
+		    p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=b,
+		                         stdout=subprocess.PIPE)
 		    b.close()
 		    a.sendall(b"through")
 		    a.close()
@@ -308,7 +323,8 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 		s = socket.create_server(("127.0.0.1", 0))
 		c = socket.create_connection(s.getsockname())
 		d, _ = s.accept()
-		p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=d, stdout=subprocess.PIPE)
+		p = subprocess.Popen([sys.argv[1], "run", "--", "cat"], stdin=d,
+		                     stdout=subprocess.PIPE)
 		d.close()
 		c.sendall(b"tcp")
 		c.close()
@@ -322,7 +338,8 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 	[ "$output" = $'y\n141' ]
 	run bash -c "'$cordon' run --output 1G -- yes | head -1; echo \${PIPESTATUS[0]}"
 	[ "$output" = $'y\n141' ]
-	run bash -c "'$cordon' run -- sh -c 'trap \"\" PIPE; yes 2>/dev/null; echo last >&2' | head -1"
+	inner='trap "" PIPE; yes 2>/dev/null; echo last >&2'
+	run bash -c "'$cordon' run -- sh -c '$inner' | head -1"
 	[ "${lines[0]}" = y ]
 	grep -q last <<<"$output"
 }
@@ -355,9 +372,9 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 
 @test "every key of the result is there" {
 	run "$cordon" run --json -- true
-	json "set(d) == set('''run_id exit_code signal timed_out oom_killed limit blocked error stdout stderr
-		stdout_truncated stderr_truncated duration_ms cpu_ms max_rss_kb processes_peak backend profile
-		enforced missing denials'''.split())"
+	json "set(d) == set('''run_id exit_code signal timed_out oom_killed limit blocked error
+		stdout stderr stdout_truncated stderr_truncated duration_ms cpu_ms max_rss_kb
+		processes_peak backend profile enforced missing denials'''.split())"
 	json "d['backend'] == 'process' and d['profile'] == 'worktree' and 'net' in d['enforced']"
 	json "not set(d['enforced']) & set(d['missing'])"
 }
@@ -390,17 +407,17 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 @test "the environment: pass list, --env, --strip-env, the fixed list" {
 	export SECRETISH=1 GITHUB_TOKEN=t ANTHROPIC_API_KEY=k LANG=C.UTF-8 LC_TIME=C FOO=foo
 	got=$("$cordon" run -- env)
-	! grep -Eq 'SECRETISH|GITHUB_TOKEN|ANTHROPIC|FOO' <<<"$got"
+	run ! grep -E 'SECRETISH|GITHUB_TOKEN|ANTHROPIC|FOO' <<<"$got"
 	grep -q '^LANG=C.UTF-8$' <<<"$got"
 	grep -q '^LC_TIME=C$' <<<"$got"
 	got=$("$cordon" run --env FOO --env BAR=b=c --env GITHUB_TOKEN --env ANTHROPIC_API_KEY=x \
 		--strip-env LANG -- env)
 	grep -q '^FOO=foo$' <<<"$got"
 	grep -q '^BAR=b=c$' <<<"$got"
-	! grep -Eq 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got"
+	run ! grep -E 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got"
 	# Nor through the caller's own entry in /proc.
 	run "$cordon" run -- sh -c 'cat /proc/*/environ'
-	! grep -q ANTHROPIC <<<"$output"
+	run ! grep ANTHROPIC <<<"$output"
 }
 
 @test "signals go to the command" {
@@ -429,7 +446,8 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 }
 
 @test "what the caller ignores stays ignored" {
-	nohup "$cordon" run -- sh -c 'touch ready; sleep 0.5; echo survived' >out 2>/dev/null </dev/null &
+	nohup "$cordon" run -- sh -c 'touch ready; sleep 0.5; echo survived' \
+		>out 2>/dev/null </dev/null &
 	pid=$!
 	soon test -e ready
 	kill -HUP $pid
@@ -462,17 +480,19 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 
 @test "nothing that was started outlives the command" {
 	m=$(marker)
-	run "$cordon" run -- sh -c "sleep $m & setsid sleep $m & (setsid sh -c 'sleep $m & sleep $m' &); sleep 0.1; exit 4"
+	run "$cordon" run -- sh -c "sleep $m & setsid sleep $m &
+		(setsid sh -c 'sleep $m & sleep $m' &); sleep 0.1; exit 4"
 	[ "$status" -eq 4 ]
 	gone "$m"
 }
 
 @test "a killed supervisor takes everything along" {
 	m=$(marker)
-	"$cordon" run -- sh -c "sleep $m & setsid sh -c 'trap \"\" TERM HUP INT; sleep $m' & touch ready; sleep $m" &
+	"$cordon" run -- sh -c "sleep $m & setsid sh -c 'trap \"\" TERM HUP INT; sleep $m' &
+		touch ready; sleep $m" &
 	pid=$!
 	soon test -e ready
-	! gone "$m"
+	run ! gone "$m"
 	kill -KILL $pid
 	wait $pid || true
 	soon gone "$m"
@@ -524,7 +544,8 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	pid=$!
 	soon test -e ready
 	output=$("$cordon" ps --json)
-	json "len(d) == 1 and d[0]['pid'] == $pid and d[0]['cwd'] == '$work' and 'touch ready' in d[0]['command']"
+	json "len(d) == 1 and d[0]['pid'] == $pid and d[0]['cwd'] == '$work'"
+	json "'touch ready' in d[0]['command']"
 	[ "$(stat -c %a "$XDG_RUNTIME_DIR/cordon")" = 700 ]
 	"$cordon" ps | grep -q " $pid "
 	"$cordon" kill "$("$cordon" ps | cut -d ' ' -f 1)"

@@ -61,7 +61,8 @@ static void use_ceiling(const char *text)
 	setenv("XDG_CONFIG_HOME", dir, 1);
 }
 
-/* Runs of blanks become one; the temporary place becomes T. */
+/* Runs of blanks become one; the temporary place becomes T; what enforces a
+ * value is of the machine, and left out. */
 static void squeeze(const char *text, char *out, size_t n)
 {
 	size_t used = 0;
@@ -70,6 +71,9 @@ static void squeeze(const char *text, char *out, size_t n)
 		if (strncmp(text, top, strlen(top)) == 0) {
 			out[used++] = 'T';
 			text += strlen(top);
+		} else if (strncmp(text, "  [", 3) == 0 && strchr(text, '\n') &&
+			   strchr(text, '\n')[-1] == ']') {
+			text = strchr(text, '\n');
 		} else if (*text == ' ' && used && out[used - 1] == ' ') {
 			text++;
 		} else {

@@ -1,5 +1,5 @@
 /* Shell text taken apart; bash, where there is one, must read it as well. */
-#include "policy/shell.h"
+#include "policy/shell/shell.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

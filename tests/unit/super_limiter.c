@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "tap.h"
+#include "tree_acts.h"
 
 #define MB		(1LL << 20)
 #define GIVE_UP_US	30000000	/* no tree runs so long: then the test fails */
@@ -90,26 +91,6 @@ static struct plan_limits cpu_limit(int64_t ms)
 
 /* --- inside the tree -------------------------------------------------------- */
 
-static void write_text(const char *path, const char *text)
-{
-	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		_exit(90);
-}
-
-/* uid 0 in the tree is the caller, who is not root. */
-static void map_ids(uid_t uid, gid_t gid)
-{
-	char map[64];
-
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	write_text("/proc/self/uid_map", map);
-	write_text("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	write_text("/proc/self/gid_map", map);
-}
-
 _Noreturn static void tree_main(const struct tree *t, int ready_fd, int go_fd, uid_t uid,
 				gid_t gid)
 {
@@ -129,45 +110,12 @@ _Noreturn static void tree_main(const struct tree *t, int ready_fd, int go_fd, u
 	_exit(0);
 }
 
-static void rest_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
-		continue;
-}
-
-static char *map_bytes(int64_t bytes, int flags)
-{
-	char *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
-
-	if (p == MAP_FAILED)
-		_exit(93);
-	return p;
-}
-
 static void touch(char *p, int64_t bytes)
 {
 	for (int64_t at = 0; at < bytes; at += 4096) {
 		p[at] = 1;
 		shared->touched += 4096;
 	}
-}
-
-static int64_t cpu_used_ms(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static void burn_ms(int64_t ms)
-{
-	int64_t end = cpu_used_ms(CLOCK_THREAD_CPUTIME_ID) + ms;
-
-	while (cpu_used_ms(CLOCK_THREAD_CPUTIME_ID) < end)
-		continue;
 }
 
 /* --- outside ----------------------------------------------------------------- */

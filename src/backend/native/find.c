@@ -133,15 +133,18 @@ static int add_multi_calls(struct found *f)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
 		for (size_t d = 0; d < ARRAY_SIZE(program_dirs); d++) {
-			path = arena_printf(f->plan->arena, "%s/%s", program_dirs[d], multi_calls[i]);
+			path = arena_printf(f->plan->arena, "%s/%s", program_dirs[d],
+					    multi_calls[i]);
 			if (!path)
 				return err_nomem(f->err);
 			if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 				continue;
 			if (st.st_dev == shell.st_dev && st.st_ino == shell.st_ino)
 				return err_set(f->err, CORDON_E_HOST,
-					       "commands.block: '%s' holds many programs and is the shell, so "
-					       "none of them can be blocked yet", path);
+					       "commands.block: '%s' holds many programs and is "
+					       "the shell, so "
+					       "none of them can be blocked yet",
+					       path);
 			if (add_mask(f, path) < 0)
 				return -1;
 		}
@@ -267,13 +270,17 @@ static int add_hit(struct walk *w, const char *path, bool mask)
 	struct plan_mount *m;
 
 	if (++w->hits > MAX_WALK_FOUND)
-		return err_set(f->err, CORDON_E_HOST, "more than %u files have a name that is denied or protected",
+		return err_set(f->err, CORDON_E_HOST,
+			       "more than %u files have a name that is denied or protected",
 			       MAX_WALK_FOUND);
 	if (add_mask(f, path) < 0)
 		return -1;
 	m = &f->mounts[f->n - 1];
 	if (!mask)
-		*m = (struct plan_mount){ .kind = MOUNT_RO, .optional = true, .keep = true, .source = path,
+		*m = (struct plan_mount){ .kind = MOUNT_RO,
+					  .optional = true,
+					  .keep = true,
+					  .source = path,
 					  .target = path };
 	return 0;
 }
@@ -285,7 +292,8 @@ static int walk_entry(struct walk *w, int dir, const char *path, const struct di
 
 	if (++w->entries > MAX_WALK_ENTRIES)
 		return err_set(w->found->err, CORDON_E_HOST,
-			       "there are more than %u files to look through for a pattern", MAX_WALK_ENTRIES);
+			       "there are more than %u files to look through for a pattern",
+			       MAX_WALK_ENTRIES);
 	full = arena_printf(p->arena, "%s/%s", path, e->d_name);
 	if (!full)
 		return err_nomem(w->found->err);
@@ -312,7 +320,8 @@ static int walk(struct walk *w, int parent, const char *path)
 		return 0;
 	}
 	if (++w->depth > MAX_WALK_DEPTH)
-		rc = err_set(w->found->err, CORDON_E_HOST, "'%s' is too deep to look through", path);
+		rc = err_set(w->found->err, CORDON_E_HOST, "'%s' is too deep to look through",
+			     path);
 	while (rc == 0 && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = walk_entry(w, fd, path, e);
@@ -348,7 +357,8 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	for (size_t i = 0; i < plan->n_blocked; i++)
 		if (add_blocked(&f, plan->blocked[i]) < 0)
 			return -1;
-	if ((plan->n_blocked && add_multi_calls(&f) < 0) || add_names(&f) < 0 || add_sockets(&f) < 0)
+	if ((plan->n_blocked && add_multi_calls(&f) < 0) || add_names(&f) < 0 ||
+	    add_sockets(&f) < 0)
 		return -1;
 	*ret = f.mounts;
 	*ret_n = f.n;

@@ -106,6 +106,14 @@ static int step_hide(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+static int step_groups(struct init *in, struct cordon_err *err)
+{
+	for (size_t i = 0; i < in->groups->n_entries; i++)
+		if (write(in->groups->entries[i], "0", 1) != 1)
+			return err_sys(err, CORDON_E_SETUP, "cannot join a group of processes");
+	return 0;
+}
+
 static int step_identity(struct init *in, struct cordon_err *err)
 {
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
@@ -309,6 +317,7 @@ static const struct {
 } steps[] = {
 	{ "wait for the id maps", step_wait_for_go },
 	{ "hide", step_hide },
+	{ "groups", step_groups },
 	{ "identity", step_identity },
 	{ "standard streams", step_stdio },
 	{ "sources", step_open_sources },

@@ -8,6 +8,7 @@
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
+	const struct native_groups *groups;
 	int control;
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;

@@ -62,6 +62,7 @@ struct native_child {
 	pid_t pid;		/* init, as seen from here */
 	int pidfd;
 	int control;		/* SOCK_SEQPACKET */
+	bool in_cgroup;		/* was cloned into it */
 };
 
 /* A terminal is made inside, so that its name is true there. */
@@ -73,8 +74,16 @@ struct native_stdio {
 	struct winsize size;
 };
 
+/* Groups that init is to be in before it does anything. */
+struct native_groups {
+	int cgroup;		/* to be cloned into, or -1 */
+	int entries[4];		/* files that init writes "0" to */
+	size_t n_entries;
+};
+
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
-int native_clone(const struct plan *plan, const struct native_stdio *io, struct native_child *ret,
+int native_clone(const struct plan *plan, const struct native_stdio *io,
+		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
 /* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error. */

@@ -120,7 +120,17 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 		.exit_signal = SIGCHLD,
 	};
 
+	if (in->groups->cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)in->groups->cgroup;
+	}
 	c->pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	c->in_cgroup = c->pid > 0 && in->groups->cgroup >= 0;
+	if (c->pid < 0 && in->groups->cgroup >= 0) {
+		/* It may still be moved there. */
+		args.flags &= ~CLONE_INTO_CGROUP;
+		c->pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	}
 	if (c->pid == 0)
 		init_main(in);
 	if (c->pid < 0)
@@ -130,10 +140,16 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	return 0;
 }
 
-int native_clone(const struct plan *plan, const struct native_stdio *io, struct native_child *ret,
+int native_clone(const struct plan *plan, const struct native_stdio *io,
+		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err)
 {
-	struct init in = { .plan = plan, .io = io, .root = -1, .masks = -1, .fds = NATIVE_NO_FDS };
+	struct init in = { .plan = plan,
+			   .io = io,
+			   .groups = groups,
+			   .root = -1,
+			   .masks = -1,
+			   .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
 

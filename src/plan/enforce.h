@@ -1,0 +1,13 @@
+/* Which kernel feature enforces a field of the policy here. */
+#ifndef PLAN_ENFORCE_H
+#define PLAN_ENFORCE_H
+
+#include "host/caps.h"
+#include "policy/model.h"
+
+/* A few words, such as "mount namespace + Landlock"; `enforced` are the bits of
+ * enum protection that a plan has. */
+const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
+			  enum host_cgroup cgroup);
+
+#endif
