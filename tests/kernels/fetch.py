@@ -81,7 +81,8 @@ class View:
     def kernels(self, begin):
         """Names of the cloud kernels, newest first."""
         names = run(["apt-cache"] + self.options + ["pkgnames", "linux-image-" + begin])
-        found = [n for n in names.split() if re.match(r"linux-image-\d[^-]*(-\d+)?-cloud-amd64$", n)]
+        found = [n for n in names.split()
+                 if re.match(r"linux-image-\d[^-]*(-\d+)?-cloud-amd64$", n)]
         return sorted(found, key=lambda n: [int(x) for x in re.findall(r"\d+", n)[:4]],
                       reverse=True)
 

@@ -29,8 +29,8 @@ class Start:
                 out.write(bytes(-out.tell() % 512))
         with open(os.path.join(log, "qemu"), "wb") as said:
             self.process = subprocess.Popen(
-                [QEMU, "-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "max,cx16=off", "-smp", "2",
-                 "-m", str(MEMORY_MB), "-nodefaults", "-no-reboot", "-display", "none",
+                [QEMU, "-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "max,cx16=off",
+                 "-smp", "2", "-m", str(MEMORY_MB), "-nodefaults", "-no-reboot", "-display", "none",
                  "-kernel", os.path.join(kernel, "vmlinuz"), "-initrd", self.image,
                  "-append", f"console=ttyS0 quiet panic=-1 {append}",
                  "-serial", f"file:{log}/console", "-serial", f"file:{log}/said"],
