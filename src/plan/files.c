@@ -156,6 +156,20 @@ static void add_private(struct files *f, const char *path)
 	add_access(f, path, LL_WRITE, false);
 }
 
+static bool has_root_below(const struct files *f, const char *path)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		const struct field_value *v = list(f, ids[i]);
+
+		for (size_t k = 0; k < v->n; k++)
+			if (path_within(v->items[k].text.s, path))
+				return true;
+	}
+	return false;
+}
+
 static void add_temp(struct files *f)
 {
 	const char *home = f->request->home;
@@ -163,7 +177,11 @@ static void add_temp(struct files *f)
 	if (!has_word(f, F_FILES_PRESETS, "user_temp"))
 		return;
 	add_private(f, "/tmp");
-	if (!f->whole)
+	/* One place under two names, unless a root lies there: no link may stand
+	 * on the way to a root. */
+	if (has_root_below(f, "/var/tmp"))
+		add_private(f, "/var/tmp");
+	else if (!f->whole)
 		add_mount(f, MOUNT_LINK, "../tmp", "/var/tmp");
 	/* Tools keep caches and logs below HOME; theirs end with the run. */
 	if (home && !f->whole && !is_within(f, F_FILES_WRITE, home) &&

@@ -583,3 +583,14 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	run "$cordon" ps
 	[ "$status" -eq 2 ]
 }
+
+@test "a project below /var/tmp, which is a link to /tmp otherwise" {
+	project=$(mktemp -d -p /var/tmp)
+	cd "$project" || return
+	run "$cordon" run -- sh -c 'echo made >f; touch /var/tmp/private'
+	[ "$status" -eq 0 ]
+	[ "$(cat "$project/f")" = made ]
+	[ ! -e /var/tmp/private ]
+	cd / || return
+	rm -r "$project"
+}
