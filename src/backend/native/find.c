@@ -235,6 +235,8 @@ static int add_sockets(struct found *f)
 
 	if (fd_read_file("/proc/net/unix", MAX_SOCKET_TABLE, f->plan->arena, &table, &ignored) < 0)
 		return err_set(f->err, CORDON_E_SETUP, "cannot list the sockets of this machine");
+	/* The first line names the fields: "Path" is no socket. */
+	table = str_from_pos(table, MIN(str_find(table, '\n') + 1, table.n));
 	while (table.n) {
 		size_t n = str_find(table, '\n');
 		struct str name = socket_name(str_first(table, n));
