@@ -47,7 +47,7 @@ static const char *read_task(const char *text, bool ignores_unknown, struct task
 static void test_host_entries_that_are_taken(void)
 {
 	static const struct { const char *text, *want; enum task_host_class class; } cases[] = {
-		{ " PyPI.org... ", "pypi.org", TASK_HOSTNAME },
+		{ " Index.Example.ORG... ", "index.example.org", TASK_HOSTNAME },
 		{ "localhost", "localhost", TASK_HOSTNAME },
 		{ "xn--bcher-kva.de", "xn--bcher-kva.de", TASK_HOSTNAME },
 		{ LABEL_63 ".org", LABEL_63 ".org", TASK_HOSTNAME },
@@ -95,8 +95,8 @@ static void test_host_entries_that_are_refused(void)
 	static const struct { const char *text, *why; } cases[] = {
 		{ "", WHY_BLANK },
 		{ " .. ", WHY_BLANK },
-		{ "https://pypi.org", WHY_URL },
-		{ "pypi.org/simple", WHY_URL },
+		{ "https://index.example.org", WHY_URL },
+		{ "index.example.org/simple", WHY_URL },
 		{ "10.0.0.1/8", WHY_URL },
 		{ "10.0.0.0/33", WHY_URL },
 		{ "10.0.0.0/", WHY_URL },
@@ -109,15 +109,15 @@ static void test_host_entries_that_are_refused(void)
 		{ "::/129", WHY_URL },
 		{ "::/255.0.0.0", WHY_URL },
 		{ "*.1.2.3.0/24", WHY_URL },
-		{ "pypi.org:443", WHY_URL },
+		{ "index.example.org:443", WHY_URL },
 		{ "fe80::1%eth0", WHY_URL },
 		{ "*.::1", WHY_URL },
 		{ "[::1]", WHY_URL },
-		{ "[pypi.org]", WHY_URL },
+		{ "[index.example.org]", WHY_URL },
 		{ "*.1.2.3.4", WHY_STAR_ADDRESS },
 		{ "*", WHY_STAR },
 		{ "*.", WHY_STAR },
-		{ "**.pypi.org", WHY_STAR },
+		{ "**.index.example.org", WHY_STAR },
 		{ "pypi.*", WHY_STAR },
 		{ "a.*.org", WHY_STAR },
 		{ "*.*.org", WHY_LABEL },
@@ -128,7 +128,7 @@ static void test_host_entries_that_are_refused(void)
 		{ "a..org", WHY_LABEL },
 		{ ".org", WHY_LABEL },
 		{ "a_b.org", WHY_LABEL },
-		{ "user@pypi.org", WHY_LABEL },
+		{ "user@index.example.org", WHY_LABEL },
 		{ "a b", WHY_LABEL },
 		{ LABEL_63 "d.org", WHY_LABEL },
 	};
