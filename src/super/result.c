@@ -210,7 +210,8 @@ void run_result_print(const struct run_result *r, const struct plan *plan, struc
 	json_key(j, "profile");
 	json_put_text(j, plan->profile);
 	json_key(j, "enforced");
-	print_words(plan->enforced, j);
+	/* A run that was refused had none of them. */
+	print_words(r->started || r->exec_errno ? plan->enforced : 0, j);
 	json_key(j, "missing");
 	print_words(plan->lacking, j);
 	print_denials(r, j);
