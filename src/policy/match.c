@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "policy/dialect/dialect.h"
 #include "policy/url.h"
 
 enum denial {
@@ -148,6 +149,15 @@ static bool names_address(const struct matcher *m, const struct host *addr, unsi
 	return rule && rule->form == HOST_NET && rule->bits > 0;
 }
 
+bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port)
+{
+	struct host addr = { .is_addr = true, .addr = *answer };
+
+	return !find_denying(m, &addr, port) &&
+	       (m->mode != NETWORK_ALLOWLIST || !host_addr_special(answer) ||
+		names_address(m, &addr, port));
+}
+
 /* A denied answer refuses the name; of the others the good ones are used, and
  * one is enough. */
 static bool check_answers(const struct matcher *m, const char *name, unsigned port,
@@ -165,7 +175,7 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 			deny_by_rule(m, v, DENY_ANSWER_RULE, name, denied);
 			return false;
 		}
-		if (m->mode != NETWORK_ALLOWLIST || !special || names_address(m, &addr, port)) {
+		if (matcher_accepts_answer(m, &answers[i], port)) {
 			good++;
 			continue;
 		}
@@ -176,13 +186,15 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 	return good > 0 || n == 0;
 }
 
-static void check_host(const struct matcher *m, const struct host *h, unsigned port,
-		       const struct host_addr *answers, size_t n_answers, struct match_verdict *v)
+void matcher_check_host(const struct matcher *m, const struct host *h, unsigned port,
+			const struct host_addr *answers, size_t n_answers,
+			struct match_verdict *v)
 {
 	cleanup_buf struct buf name = BUF(512);
 	const struct host_rule *rule;
 	char digits[16];
 
+	*v = (struct match_verdict){ .allowed = false };
 	host_print(h, &name);
 	rule = find_denying(m, h, port);
 	if (m->mode == NETWORK_NONE) {
@@ -229,7 +241,7 @@ static void check_url(const struct matcher *m, struct str target, const struct h
 	else if (fault != URL_OK)
 		deny(m, v, DENY_INVALID, why, "");
 	else
-		check_host(m, &url.host, url.port, answers, n_answers, v);
+		matcher_check_host(m, &url.host, url.port, answers, n_answers, v);
 }
 
 /* HOST and HOST:PORT have none of these; every URL has. */
@@ -250,7 +262,7 @@ void matcher_check(const struct matcher *m, struct str target, const struct host
 	if (is_url(target))
 		check_url(m, target, answers, n_answers, &v);
 	else if (url_parse_hostport(target, &host, &port, why) == 0)
-		check_host(m, &host, port, answers, n_answers, &v);
+		matcher_check_host(m, &host, port, answers, n_answers, &v);
 	else if (judges_schemes(m) && str_find(target, '@') == target.n)
 		check_url(m, target, answers, n_answers, &v);
 	else
