@@ -37,5 +37,9 @@
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
+#define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
+#define MAX_GATE_HELD		(80u << 10)	/* bytes of a request that is not judged yet */
+#define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
+#define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
 
 #endif
