@@ -37,5 +37,8 @@
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
+#define MAX_DNS_QUERY		4096		/* one question with its padding and options */
+#define MAX_DNS_ANSWER		1024		/* one answer of ours */
+#define MAX_DNS_REASON		128		/* the text of why a name is blocked */
 
 #endif
