@@ -77,21 +77,21 @@ static bool is_name_char(char c)
 static void fill_name(struct dns_question *q)
 {
 	const unsigned char *p = q->raw;
-	char name[MAX_HOST_NAME + 1];
 	size_t n = 0;
 
 	for (unsigned len = *p++; len; len = *p++) {
 		if (n)
-			name[n++] = '.';
+			q->name[n++] = '.';
 		for (; len; len--, p++) {
-			if (!is_name_char((char)*p))
+			if (!is_name_char((char)*p)) {
+				memset(q->name, 0, n);
 				return;
-			name[n++] = lower((char)*p);
+			}
+			q->name[n++] = lower((char)*p);
 		}
 	}
 	q->form = n ? DNS_NAME_HOST : DNS_NAME_ROOT;
 	q->name_n = (unsigned char)n;
-	memcpy(q->name, name, n);
 }
 
 static bool parse_question(struct reader *r, struct dns_question *q)
@@ -206,11 +206,16 @@ void dns_question_print_name(const struct dns_question *q, struct buf *out)
 
 const char *dns_type_find_name(uint16_t type)
 {
-	switch (type) {
-#define X(name, value) case (value): return #name;
-	DNS_TYPES(X)
+#define X(name, value) { (value), #name },
+	static const struct {
+		uint16_t type;
+		const char *name;
+	} names[] = { DNS_TYPES(X) };
 #undef X
-	}
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].type == type)
+			return names[i].name;
 	return NULL;
 }
 
@@ -261,12 +266,23 @@ static bool parse_reverse_v6(struct str text, struct dns_addr *a)
 
 bool dns_reverse_parse(struct str name, struct dns_addr *ret)
 {
-	static const struct str v4 = STR(".in-addr.arpa"), v6 = STR(".ip6.arpa");
-	struct dns_addr a = { 0 };
+	static const struct {
+		struct str zone;
+		bool (*parse)(struct str text, struct dns_addr *a);
+	} zones[] = {
+		{ STR(".in-addr.arpa"), parse_reverse_v4 },
+		{ STR(".ip6.arpa"), parse_reverse_v6 },
+	};
 
-	if (str_ends(name, v4.s) ? !parse_reverse_v4(str_first(name, name.n - v4.n), &a) :
-	    !str_ends(name, v6.s) || !parse_reverse_v6(str_first(name, name.n - v6.n), &a))
-		return false;
-	*ret = a;
-	return true;
+	for (size_t i = 0; i < ARRAY_SIZE(zones); i++) {
+		struct dns_addr a = { 0 };
+
+		if (!str_ends(name, zones[i].zone.s))
+			continue;
+		if (!zones[i].parse(str_first(name, name.n - zones[i].zone.n), &a))
+			return false;
+		*ret = a;
+		return true;
+	}
+	return false;
 }
