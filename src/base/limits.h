@@ -41,5 +41,8 @@
 #define MAX_GATE_HELD		(80u << 10)	/* bytes of a request that is not judged yet */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
+#define MAX_DNS_QUERY		4096		/* one question with its padding and options */
+#define MAX_DNS_ANSWER		1024		/* one answer of ours */
+#define MAX_DNS_REASON		128		/* the text of why a name is blocked */
 
 #endif
