@@ -36,6 +36,8 @@
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
+#define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
+#define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
 
 #endif
