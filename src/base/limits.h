@@ -42,9 +42,10 @@
 #define MAX_PEEK_CHUNK_LINE	256		/* a chunk's size with its extensions */
 #define MAX_PEEK_EXTENSIONS	64		/* of one TLS ClientHello */
 #define MAX_PEEK_WHY		640		/* why a connection was refused, in words */
+#define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
+#define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
-#define MAX_GATE_HELD		(80u << 10)	/* bytes of a request that is not judged yet */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
 #define MAX_DNS_QUERY		4096		/* one question with its padding and options */
