@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "plan/net.h"
 
-#define GATE_MAX_PORTS	64	/* listeners, and datagram sockets, of one cordon */
+#define GATE_MAX_PORTS	MAX_GATE_PORTS
 
 /* Sockets that were made inside; the gate takes them.  -1: there is none. */
 struct gate_fds {
