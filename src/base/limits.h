@@ -22,6 +22,8 @@
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
 #define MAX_URL_BYTES		8192
+#define MAX_CONNECTIONS		5000		/* of one cordon at a time */
+#define MAX_REROUTES		1024		/* words about where a host is, a run */
 #define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
 #define MAX_COMMAND_DEPTH	32		/* shells inside shells */
 #define MAX_COMMAND_WORK	(128u << 20)	/* bytes read and written to judge one text */

@@ -273,7 +273,7 @@ static int open_exposed(struct gate *g, struct cordon_err *err)
 {
 	static const struct host_addr loopback = { .b = { 127, 0, 0, 1 } };
 
-	for (size_t i = 0; i < g->net->n_expose && i < GATE_MAX_PORTS; i++) {
+	for (size_t i = 0; i < g->net->n_expose && i < MAX_NET_PORTS; i++) {
 		struct watch *w = &g->exposed[g->n_exposed];
 
 		w->fd = listen_on(&loopback, g->net->expose[i]);
@@ -347,17 +347,17 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
 		return -1;
 	g->table = fd_take(&fds->table);
-	for (size_t i = 0; i <= GATE_MAX_PORTS; i++) {
+	for (size_t i = 0; i <= MAX_NET_PORTS; i++) {
 		int *fd = i ? &fds->ports[i - 1] : &fds->listener, rc;
 
-		if (g->n_listeners == GATE_MAX_PORTS)
+		if (g->n_listeners == MAX_NET_PORTS)
 			break;
 		rc = join(g, &g->listeners[g->n_listeners], fd, conn_accept, err);
 		if (rc < 0)
 			return -1;
 		g->n_listeners += (size_t)rc;
 	}
-	for (size_t i = 0; i < GATE_MAX_PORTS; i++) {
+	for (size_t i = 0; i < MAX_NET_PORTS; i++) {
 		int rc = join(g, &g->datagrams[g->n_datagrams], &fds->datagrams[i], flow_receive,
 			      err);
 
@@ -382,7 +382,7 @@ int gate_join(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 	fd_close(&fds->dns_stream);
 	fd_close(&fds->refusals);
 	fd_close(&fds->table);
-	for (size_t i = 0; i < GATE_MAX_PORTS; i++) {
+	for (size_t i = 0; i < MAX_NET_PORTS; i++) {
 		fd_close(&fds->ports[i]);
 		fd_close(&fds->datagrams[i]);
 	}

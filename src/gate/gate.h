@@ -23,14 +23,12 @@
 #include "base/err.h"
 #include "plan/net.h"
 
-#define GATE_MAX_PORTS	MAX_NET_PORTS	/* listeners, and datagram sockets, of one cordon */
-
 /* Sockets that were made inside.  -1: there is none. */
 struct gate_fds {
 	int listener;			/* transparent; NET_TPROXY */
-	int ports[GATE_MAX_PORTS];	/* NET_PORTS */
+	int ports[MAX_NET_PORTS];	/* NET_PORTS */
 	int dns, dns_stream;		/* [::]:53, UDP and TCP */
-	int datagrams[GATE_MAX_PORTS];	/* one for each port of plan_net.datagrams */
+	int datagrams[MAX_NET_PORTS];	/* one for each port of plan_net.datagrams */
 	int refusals;			/* NFLOG: what nf_tables refused */
 	int table;			/* NETLINK_NETFILTER: to change the sets */
 };

@@ -53,13 +53,13 @@ struct gate {
 	bool joined;
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
-	struct watch listeners[GATE_MAX_PORTS];	/* the first is the transparent one */
+	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one */
 	size_t n_listeners;
 	struct watch dns, dns_stream, refusals;
 	int table;
-	struct watch datagrams[GATE_MAX_PORTS];
+	struct watch datagrams[MAX_NET_PORTS];
 	size_t n_datagrams;
-	struct watch exposed[GATE_MAX_PORTS];
+	struct watch exposed[MAX_NET_PORTS];
 	size_t n_exposed;
 	struct conn *conns;		/* all, also those that end */
 	unsigned n_conns;
