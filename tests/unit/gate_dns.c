@@ -137,6 +137,16 @@ static void test_faults(void)
 		  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
 		{ "OPT that is only counted", "0100 0001 0000 0000 0001 0161 00 0001 0001",
 		  DNS_FORMERR, true },
+		{ "an answer that is only counted",
+		  "0100 0001 0001 0000 0000 0161 00 0001 0001", DNS_FORMERR, true },
+		{ "an authority that is only counted",
+		  "0100 0001 0000 0001 0000 0161 00 0001 0001", DNS_FORMERR, true },
+		{ "two OPTs counted, one there", "0100 0001 0000 0000 0002 0161 00 0001 0001"
+		  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+		{ "OPT with the length of a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+		  "05 0029 04d0 00000000 0000", DNS_FORMERR, true },
+		{ "an option behind OPT", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+		  "00 0029 04d0 00000000 0000 000a0000", DNS_FORMERR, true },
 		{ "OPT shorter than it says", "0100 0001 0000 0000 0001 0161 00 0001 0001"
 		  "00 0029 04d0 00000000 0001", DNS_FORMERR, true },
 		{ "half an option", "0100 0001 0000 0000 0001 0161 00 0001 0001"
