@@ -36,6 +36,12 @@
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
+#define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */
+#define MAX_AUDIT_WAITING	(256u << 10)	/* lines of it that are not written yet */
+#define MAX_AUDIT_BYTES		(1024u << 20)	/* of one run */
+#define MAX_AUDIT_PATH		4096
+#define MAX_DENIALS		256		/* different refusals in one result */
+#define MAX_DENIAL_LINES	20		/* of them for people */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
 
 #endif
