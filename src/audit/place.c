@@ -92,8 +92,6 @@ static int open_folder(const char *folder, struct cordon_err *err)
 
 static int check_file(const char *shown, const struct stat *st, struct cordon_err *err)
 {
-	if (S_ISDIR(st->st_mode))
-		return err_set(err, CORDON_E_SETUP, "'%s' is a directory", shown);
 	if (!S_ISREG(st->st_mode))
 		return 0;
 	if (st->st_uid != geteuid() && st->st_uid != 0)

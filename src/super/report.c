@@ -1,7 +1,6 @@
 /* Telling what happens; see report.h. */
 #include "super/report.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
