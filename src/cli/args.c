@@ -217,5 +217,6 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	req.n_settings = add_settings(args, settings);
 	req.settings = settings;
 	req.json = args_has(args, OPT_JSON);
+	req.audit = args_value(args, OPT_AUDIT);
 	return req;
 }

@@ -24,12 +24,14 @@
 #include "base/limits.h"
 #include "super/guard.h"
 #include "super/live.h"
+#include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct run {
 	const struct plan *plan;
 	struct run_result *res;
+	struct run_reporter *reporter;
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;
@@ -85,6 +87,7 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 	if (r->res->limit != LIMIT_OK || r->exited)
 		return;
 	r->res->limit = why;
+	run_report_limit(r->reporter);
 	if (!signal) {
 		kill_tree(r);
 		return;
@@ -204,17 +207,18 @@ static void read_signals(struct run *r)
 			on_signal(r, (int)si.ssi_signo);
 }
 
-static void read_denials(struct run *r)
+/* False: there may be more. */
+static bool read_denials(struct run *r)
 {
 	char path[4096];
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
 		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
-			return;
-		run_result_add_denial(r->res, "file", path, "the name is protected",
-				      "files.protect without it");
+			return true;
+		run_report_file(r->reporter, path);
 	}
+	return !r->guard;
 }
 
 static bool is_gone(const struct run *r)
@@ -290,13 +294,18 @@ static void check_limits(struct run *r)
 
 enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
 
+static int64_t next_us(const struct run *r)
+{
+	return MIN(MIN(r->deadline_us, r->kill_at_us),
+		   MIN(r->look_at_us, audit_next_us(r->reporter->audit)));
+}
+
 static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
-						    r->look_at_us));
+		struct timespec wait = run_wait(next_us(r));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
@@ -325,6 +334,7 @@ static int loop(struct run *r, struct cordon_err *err)
 			return -1;
 		read_denials(r);
 		check_limits(r);
+		run_report_write(r->reporter);
 		if (!stdio_move(&r->stdio))
 			stop_for(r, LIMIT_OUTPUT, SIGTERM);
 	}
@@ -474,6 +484,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	struct run r = {
 		.plan = plan,
 		.res = ret,
+		.reporter = o->reporter,
 		.cgroup = caps->cgroup,
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
@@ -499,8 +510,11 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		read_denials(&r);
+		while (!read_denials(&r))
+			;
 	}
+	if (r.guard)
+		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
