@@ -56,7 +56,7 @@ assert ($1), d"
 	json "d['default_policy']['enforceable'] == ($status == 0)"
 	json "d['default_policy']['enforceable'] == (not d['default_policy']['missing'])"
 	json "all(set(x) == {'name', 'available', 'needed', 'detail', 'without', 'hint'}
-		for x in d['features']) and len(f) == len(d['features']) == 14"
+		for x in d['features']) and len(f) == len(d['features']) == 16"
 	json "d['default_policy']['missing'] ==
 		[x['name'] for x in d['features'] if x['needed'] and not x['available']]"
 	json "all(x['detail'] for x in d['features'])"
