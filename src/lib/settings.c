@@ -273,6 +273,16 @@ int settings_add(struct composition *c, const struct cordon_setting *settings, s
 	return bad;
 }
 
+/* "allowlist" alone is a word about the mode: the hosts are those that the
+ * policy and other settings name. */
+static void forget_lists(struct section *s)
+{
+	struct field_value mode = s->f[F_NETWORK_MODE];
+
+	*s = (struct section){ 0 };
+	s->f[F_NETWORK_MODE] = mode;
+}
+
 static int tighten_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct policy layer;
@@ -286,8 +296,13 @@ static int tighten_one(struct composition *c, const struct cordon_setting *s)
 			    (struct place){ s->origin, 0, 0 }) < 0 ||
 	    read_finish(&r) < 0)
 		return -1;
+	if (id == F_NETWORK_MODE && layer.base.f[id].number == NETWORK_ALLOWLIST)
+		forget_lists(&layer.base);
 	if (policy_intersect(&c->policy, &layer, &c->policy, &c->cuts, &err) < 0)
 		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 }, "%s", err.msg);
+	read_settle_mode(&c->policy.base);
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		read_settle_mode(&c->policy.phases[i].section);
 	return 0;
 }
 
