@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 #include "../tap.h"
@@ -297,7 +298,7 @@ static void test_its_own_loopback_works(void)
 
 		is_int(out.error, 0, "a server at %s", own[i]);
 		is_int(out.value, 'y', "the byte came");
-		check_error(&in, wish_to(ACT_CONNECT, own[i], 61), ECONNREFUSED, "the gate's port");
+		check_connect(&in, own[i], 61);	/* by whom it is refused */
 		check_error(&in, wish_to(ACT_CONNECT, own[i], 81), ECONNREFUSED, "a closed port");
 		check_error(&in, wish_to(ACT_BIND, own[i], 61), EACCES, "binding the gate's port");
 		check_error(&in, wish_to(ACT_BIND, own[i], 53), EACCES, "binding DNS");
@@ -354,18 +355,18 @@ static void test_many_ranges(void)
 			.bits = 32,
 			.addr.b = { 20, (unsigned char)(i >> 8), (unsigned char)i, 9 },
 		};
-	plan.net.n_nets = MAX_NET_RANGES;
+	plan.net.n_nets = MAX_NET_RANGES - 1;	/* and the pool */
 	start(&in, &plan);
 	table_init(&t, in.fds.fd[NATIVE_TABLE]);
 	check_connect(&in, "20.0.0.9", 80);
-	check_connect(&in, "20.1.255.9", 80);
-	check_refused(&in, "20.1.255.8", 80);
+	check_connect(&in, "20.1.254.9", 80);
+	check_refused(&in, "20.1.254.8", 80);
 	check_refused(&in, "20.2.0.9", 80);
 	plan.net.n_nets = N_RULES(many);
 	ok(table_write(&t, &plan.net, &err) == 0, "%s", err.msg);
 	check_connect(&in, "20.2.0.9", 80);
 	check_connect(&in, "8.8.8.8", 80);
-	plan.net.n_nets = MAX_NET_RANGES;
+	plan.net.n_nets = MAX_NET_RANGES - 1;
 	ok(table_write(&t, &plan.net, &err) == 0, "%s", err.msg);
 	check_refused(&in, "20.2.0.9", 80);
 	inside_stop(&in);
@@ -449,6 +450,90 @@ static void test_closed(void)
 	inside_stop(&in);
 }
 
+/* ---- in a run ----------------------------------------------------------- */
+
+/* The next message of init that is no NATIVE_READY. */
+static enum native_kind recv_kind(const struct native_child *c, struct native_fds *fds, int *value)
+{
+	struct native_message m;
+
+	for (int i = 0; i < 3; i++) {
+		struct pollfd p = { .fd = c->control, .events = POLLIN };
+		int rc = poll(&p, 1, 3000) > 0 ? native_recv(c, &m, fds) : 0;
+
+		if (rc > 0 && m.kind == NATIVE_FAILED)
+			printf("# %s\n", m.err.msg);
+		if (rc > 0 && m.kind != NATIVE_READY) {
+			*value = m.value;
+			return m.kind;
+		}
+		if (rc == 0)
+			break;
+	}
+	return N_NATIVE_KINDS;
+}
+
+static void test_one_more_socket_of_a_run(void)
+{
+	static const char *const argv[] = { "/bin/sleep", "60", NULL }, *const envp[] = { NULL };
+	struct arena arena = ARENA(1 << 20);
+	struct plan plan = { .arena = &arena,
+			     .clone_flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID,
+			     .uid = getuid(),
+			     .gid = getgid(),
+			     .argv = argv,
+			     .envp = envp,
+			     .cwd = "/",
+			     .limits = { .file_size = INT64_MAX,
+					 .open_files = 64,
+					 .processes = INT64_MAX,
+					 .cpus = INT64_MAX },
+			     .net = { .rung = NET_TPROXY } };
+	struct native_stdio io = { .fd = { 0, 1, 2 } };
+	struct native_groups groups = { .cgroup = -1 };
+	struct sockaddr_in dns = { .sin_family = AF_INET, .sin_port = htons(53),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct native_fds fds = NATIVE_NO_FDS;
+	struct native_child c;
+	struct cordon_err err;
+	int value = 0;
+
+	if (!ok(native_clone(&plan, &io, &groups, &c, &err) == 0, "%s", err.msg))
+		return;
+	ok(native_send(&c, NATIVE_GO, 0) == 0, "go");
+	for (int i = 0; i < 2; i++) {
+		ok(native_send(&c, NATIVE_SOCKET_WANTED, 0) == 0, "a wish");
+		is_int(recv_kind(&c, &fds, &value), NATIVE_SOCKET, "is answered");
+		is_int(value, 0, "with a socket");
+		ok(fds.fd[NATIVE_GATE] >= 0, "beside those of the start");
+		connect(fds.fd[NATIVE_MADE], (const struct sockaddr *)&dns, sizeof(dns));
+		is_text(take_connection(fds.fd[NATIVE_DNS_STREAM]), "127.0.0.1 53",
+			"which reaches what listens inside");
+	}
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		close(fds.fd[i]);
+	close(c.control);
+	is_int(waitpid(c.pid, NULL, 0), c.pid, "init ends with the supervisor");
+	arena_release(&arena);
+}
+
+/* What cannot be taken whole is not taken in part. */
+static void test_no_room_for_descriptors(void)
+{
+	struct native_child c = { .pidfd = -1 };
+	struct native_message m = { .kind = NATIVE_READY, .fds = { 7 } };
+	struct native_fds fds = NATIVE_NO_FDS;
+	int ends[2];
+
+	ok(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "a pair");
+	c.control = ends[0];
+	ok(send(ends[1], &m, sizeof(m), 0) == (ssize_t)sizeof(m), "three are promised");
+	is_int(native_recv(&c, &m, &fds), 1, "a message");
+	is_int(m.kind, NATIVE_FAILED, "is a failure");
+	ok(strstr(m.err.msg, "no room"), "%s", m.err.msg);
+	is_int(fds.fd[0], -1, "nothing is left");
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
@@ -464,6 +549,8 @@ int main(void)
 		TAP(test_without_the_listener_all_is_refused),
 		TAP(test_ports_without_nf_tables),
 		TAP(test_closed),
+		TAP(test_one_more_socket_of_a_run),
+		TAP(test_no_room_for_descriptors),
 		TAP_END,
 	});
 }

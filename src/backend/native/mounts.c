@@ -371,7 +371,8 @@ static int write_proc(int proc, const char *path, const char *text)
 
 /* Settings of our own namespaces, made while we may; without the namespace they
  * would be the host's.  No namespace may be made inside: each brings kernel code
- * in reach.  Messages in queues are memory that no process shows. */
+ * in reach.  Messages in queues are memory that no process shows.
+ * GAP: without a /proc of our own none of this is set. */
 static const struct {
 	const char *path, *value;
 	unsigned long namespace;
@@ -383,6 +384,10 @@ static const struct {
 	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
 	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
 	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
+	/* What all TCP sockets of the machine may hold is one number, and programs
+	 * inside could hold it all by connections to themselves. */
+	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
+	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
 };
 
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
