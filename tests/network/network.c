@@ -478,7 +478,7 @@ static void test_one_more_socket_of_a_run(void)
 	static const char *const argv[] = { "/bin/sleep", "60", NULL }, *const envp[] = { NULL };
 	struct arena arena = ARENA(1 << 20);
 	struct plan plan = { .arena = &arena,
-			     .clone_flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID,
+			     .clone_flags = CLONE_NEWUSER | CLONE_NEWNET,
 			     .uid = getuid(),
 			     .gid = getgid(),
 			     .argv = argv,
