@@ -2,9 +2,14 @@
  * refused at once, and what is told of it. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "../tap.h"
 #include "gate/refusals.h"
@@ -166,7 +171,7 @@ static void test_tcp_reaches_the_gate(void)
 					       "240.0.0.1", "254.1.2.3", "2001:db8::5",
 					       "2001:db8:ffff::" };
 	struct plan plan = tproxy_plan();
-	struct inside in;
+	struct inside in = { 0 };
 	struct wish w = wish_to(ACT_CONNECT, "198.18.0.5", 443);
 	struct outcome out;
 
@@ -191,7 +196,7 @@ static void test_other_addresses_are_refused_at_once(void)
 					       "2001:db7::1", "2001:db9::", "fd53:18::2",
 					       "64:ff9b::102:304" };
 	struct plan plan = tproxy_plan();
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	for (size_t i = 0; i < N_RULES(refused); i++)
@@ -211,7 +216,7 @@ static void test_dns_is_ours_at_any_address(void)
 					       "198.18.0.7", "::1", "fd00::99", "fd53:18::1",
 					       "2001:4860:4860::8888" };
 	struct plan plan = tproxy_plan();
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	for (size_t i = 0; i < N_RULES(servers); i++) {
@@ -231,7 +236,7 @@ static void test_datagrams(void)
 {
 	struct plan plan = tproxy_plan();
 	int refusals;
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	refusals = in.fds.fd[NATIVE_REFUSALS];
@@ -262,7 +267,7 @@ static void test_pings_and_other_protocols(void)
 	struct plan plan = tproxy_plan();
 	struct wish lite = wish_to(ACT_ASK, "8.8.8.8", 99);
 	int refusals;
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	refusals = in.fds.fd[NATIVE_REFUSALS];
@@ -289,7 +294,7 @@ static void test_its_own_loopback_works(void)
 	static const char *const own[] = { "127.0.0.1", "127.9.9.9", "198.18.0.1", "::1",
 					   "fd53:18::1" };
 	struct plan plan = tproxy_plan();
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	for (size_t i = 0; i < N_RULES(own); i++) {
@@ -317,7 +322,7 @@ static void test_the_sets_change_from_outside(void)
 	struct plan_net none = { 0 }, some = tproxy_plan().net;
 	struct plan_net every = { .nets = all, .n_nets = 2 };
 	struct cordon_err err;
-	struct inside in;
+	struct inside in = { 0 };
 	struct table t;
 
 	start(&in, &plan);
@@ -346,7 +351,7 @@ static void test_many_ranges(void)
 	static struct host_rule many[2 * MAX_NET_RANGES];
 	struct plan plan = { .net = { .rung = NET_TPROXY, .nets = many } };
 	struct cordon_err err;
-	struct inside in;
+	struct inside in = { 0 };
 	struct table t;
 
 	for (size_t i = 0; i < N_RULES(many); i++)
@@ -377,7 +382,7 @@ static void test_a_flood_of_refusals_is_bounded(void)
 	struct plan plan = tproxy_plan();
 	struct refusal r[64];
 	size_t told = 0, n;
-	struct inside in;
+	struct inside in = { 0 };
 	bool lost;
 
 	start(&in, &plan);
@@ -399,7 +404,7 @@ static void test_a_flood_of_refusals_is_bounded(void)
 static void test_without_the_listener_all_is_refused(void)
 {
 	struct plan plan = tproxy_plan();
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	close(in.fds.fd[NATIVE_GATE]);
@@ -414,7 +419,7 @@ static void test_ports_without_nf_tables(void)
 {
 	static const uint16_t ports[] = { 443, 53, 8443 };
 	struct plan plan = { .net = { .rung = NET_PORTS, .ports = ports, .n_ports = 3 } };
-	struct inside in;
+	struct inside in = { 0 };
 	struct wish w;
 
 	start(&in, &plan);
@@ -439,7 +444,7 @@ static void test_ports_without_nf_tables(void)
 static void test_closed(void)
 {
 	struct plan plan = { .net = { .rung = NET_CLOSED } };
-	struct inside in;
+	struct inside in = { 0 };
 
 	start(&in, &plan);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
@@ -447,6 +452,57 @@ static void test_closed(void)
 	check_error(&in, wish_to(ACT_CONNECT, "198.18.0.5", 443), ENETUNREACH, "no way out");
 	check_error(&in, wish_to(ACT_CONNECT, "2001:db8::1", 443), ENETUNREACH, "over IPv6");
 	check_error(&in, wish_to(ACT_SERVE, "127.0.0.1", 8080), 0, "a server inside");
+	inside_stop(&in);
+}
+
+/* ---- without IPv6 ------------------------------------------------------- */
+
+static void check_v4_only(struct inside *in)
+{
+	check_connect(in, "198.18.0.5", 443);
+	check_connect(in, "10.7.0.1", 443);
+	check_refused(in, "8.8.8.8", 443);
+	check_answered(in, in->fds.fd[NATIVE_DNS], "8.8.8.8", 53);
+	check_answered(in, in->fds.fd[NATIVE_DNS], "127.0.0.1", 53);
+	check_answered(in, in->fds.fd[NATIVE_DATAGRAMS], "198.18.0.9", 5000);
+	check_error(in, wish_to(ACT_SERVE, "127.0.0.1", 8080), 0, "a server inside");
+}
+
+static void test_ipv6_is_switched_off(void)
+{
+	struct plan plan = tproxy_plan();
+	struct inside in = { .settings = "/proc/sys/net/ipv6/conf/all/disable_ipv6" };
+
+	start(&in, &plan);
+	check_v4_only(&in);
+	check_error(&in, wish_to(ACT_CONNECT, "2001:db8::1", 443), EADDRNOTAVAIL, "IPv6");
+	inside_stop(&in);
+}
+
+static void test_a_kernel_without_ipv6(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { N_RULES(code), code };
+	struct plan plan = tproxy_plan();
+	struct cordon_err err;
+	struct inside in = { 0 };
+	struct table t;
+
+	ok(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0, "a filter");
+	start(&in, &plan);
+	check_v4_only(&in);
+	check_error(&in, wish_to(ACT_CONNECT, "2001:db8::1", 443), EAFNOSUPPORT, "IPv6");
+	table_init(&t, in.fds.fd[NATIVE_TABLE]);
+	ok(table_write(&t, &plan.net, &err) == 0, "%s", err.msg);
+	check_connect(&in, "10.7.0.1", 443);
 	inside_stop(&in);
 }
 
@@ -549,6 +605,8 @@ int main(void)
 		TAP(test_without_the_listener_all_is_refused),
 		TAP(test_ports_without_nf_tables),
 		TAP(test_closed),
+		TAP(test_ipv6_is_switched_off),
+		TAP(test_a_kernel_without_ipv6),
 		TAP(test_one_more_socket_of_a_run),
 		TAP(test_no_room_for_descriptors),
 		TAP_END,
