@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "../tap.h"
@@ -573,6 +574,112 @@ static void test_one_more_socket_of_a_run(void)
 	arena_release(&arena);
 }
 
+/* ---- its files ---------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	ok(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+/* What a script says that runs with these mounts. */
+static const char *run_with_mounts(struct plan_mount *mounts, size_t n, const char *script)
+{
+	static char said[4096];
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+	const char *const envp[] = { "PATH=/usr/bin:/bin", NULL };
+	struct arena arena = ARENA(64 << 20);
+	struct plan plan = { .arena = &arena,
+			     .clone_flags = CLONE_NEWUSER | CLONE_NEWNS,
+			     .uid = getuid(),
+			     .gid = getgid(),
+			     .argv = argv,
+			     .envp = envp,
+			     .cwd = "/",
+			     .limits = { .file_size = INT64_MAX,
+					 .open_files = 64,
+					 .processes = INT64_MAX,
+					 .cpus = INT64_MAX },
+			     .mounts = mounts,
+			     .n_mounts = n };
+	struct native_groups groups = { .cgroup = -1 };
+	struct native_fds fds = NATIVE_NO_FDS;
+	struct native_stdio io = { .fd = { 0, -1, -1 } };
+	struct native_child c;
+	struct cordon_err err;
+	int ends[2], value;
+	ssize_t got, at = 0;
+
+	ok(pipe2(ends, O_CLOEXEC) == 0, "a pipe");
+	io.fd[1] = io.fd[2] = ends[1];
+	if (!ok(native_clone(&plan, &io, &groups, &c, &err) == 0, "%s", err.msg))
+		exit(1);
+	close(ends[1]);
+	native_send(&c, NATIVE_GO, 0);
+	is_int(recv_kind(&c, &fds, &value), NATIVE_EXITED, "it ran");
+	while ((got = read(ends[0], said + at, sizeof(said) - 1 - (size_t)at)) > 0)
+		at += got;
+	said[at] = '\0';
+	waitpid(c.pid, NULL, 0);
+	arena_release(&arena);
+	return said;
+}
+
+static void test_texts_replace_files(void)
+{
+	static const char *const names[] = { "chain", "hosts", "loop", "next", "resolv.conf" };
+	char dir[] = "/tmp/cordon-texts-XXXXXX", etc[64], path[128];
+	struct stat st;
+	struct plan_mount mounts[] = {
+		{ MOUNT_SYSTEM, .optional = true, .source = "/usr", .target = "/usr" },
+		{ MOUNT_SYSTEM, .optional = true, .source = "/bin", .target = "/bin" },
+		{ MOUNT_SYSTEM, .optional = true, .source = "/lib", .target = "/lib" },
+		{ MOUNT_SYSTEM, .optional = true, .source = "/lib64", .target = "/lib64" },
+		{ MOUNT_RO, .source = etc, .target = "/etc" },
+		{ MOUNT_TEXT, .source = "a link\n", .target = "/etc/resolv.conf" },
+		{ MOUNT_TEXT, .source = "a file\n", .target = "/etc/hosts" },
+		{ MOUNT_TEXT, .source = "a chain\n", .target = "/etc/chain" },
+		{ MOUNT_TEXT, .source = "nothing\n", .target = "/opt/new" },
+		{ MOUNT_TEXT, .optional = true, .source = "x", .target = "/etc/absent" },
+		{ MOUNT_TEXT, .optional = true, .source = "x", .target = "/etc/loop" },
+	};
+
+	umask(077);
+	ok(mkdtemp(dir) != NULL, "a place");
+	snprintf(etc, sizeof(etc), "%s/etc", dir);
+	ok(mkdir(etc, 0755) == 0, "%s", etc);
+	snprintf(path, sizeof(path), "%s/hosts", etc);
+	write_text(path, "the host's\n");
+	snprintf(path, sizeof(path), "%s/resolv.conf", etc);
+	ok(symlink("../../../run/systemd/./resolve/stub-resolv.conf", path) == 0, "a link");
+	snprintf(path, sizeof(path), "%s/chain", etc);
+	ok(symlink("next", path) == 0, "a link to a link");
+	snprintf(path, sizeof(path), "%s/next", etc);
+	ok(symlink("/run/far/away", path) == 0, "that leads away");
+	snprintf(path, sizeof(path), "%s/loop", etc);
+	ok(symlink("loop", path) == 0, "a link to itself");
+	is_text(run_with_mounts(mounts, N_RULES(mounts),
+				"cd /etc; cat resolv.conf hosts chain /opt/new\n"
+				"cat /run/systemd/resolve/stub-resolv.conf /run/far/away\n"
+				"ls -l /opt/new | cut -c1-10; ls /etc\n"
+				"for f in resolv.conf hosts /opt/new; do\n"
+				"(echo bad >$f) 2>&- && echo written $f\n"
+				"chmod 600 $f 2>&- && echo changed $f\n"
+				"rm -f $f 2>&- && echo removed $f\n"
+				"done; cat hosts"),
+		"a link\na file\na chain\nnothing\na link\na chain\n-r--r--r--\n"
+		"chain\nhosts\nloop\nnext\nresolv.conf\na file\n", "what is seen inside");
+	/* Nothing came to the host: these are all there is. */
+	snprintf(path, sizeof(path), "%s/hosts", etc);
+	ok(stat(path, &st) == 0 && st.st_size == (off_t)strlen("the host's\n"), "is untouched");
+	for (size_t i = 0; i < N_RULES(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", etc, names[i]);
+		ok(unlink(path) == 0, "%s is there", path);
+	}
+	ok(rmdir(etc) == 0 && rmdir(dir) == 0, "and nothing else");
+}
+
 /* What cannot be taken whole is not taken in part. */
 static void test_no_room_for_descriptors(void)
 {
@@ -608,6 +715,7 @@ int main(void)
 		TAP(test_ipv6_is_switched_off),
 		TAP(test_a_kernel_without_ipv6),
 		TAP(test_one_more_socket_of_a_run),
+		TAP(test_texts_replace_files),
 		TAP(test_no_room_for_descriptors),
 		TAP_END,
 	});
