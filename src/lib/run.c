@@ -274,6 +274,7 @@ static void run_once(struct attempt *a)
  * what is there, if that is less. */
 static void run_as_planned(struct attempt *a)
 {
+	enum net_rung rung = a->plan.net.rung;
 	struct cordon_err first;
 
 	if (!a->plan.bare) {
@@ -284,7 +285,8 @@ static void run_as_planned(struct attempt *a)
 		first = a->res.err;
 		if (!plan_with_probe(a))
 			return;
-		if (!a->plan.waived) {
+		/* A lower rung of the network means the same, by other means. */
+		if (!a->plan.waived && a->plan.net.rung == rung) {
 			a->res.err = first;
 			return;
 		}

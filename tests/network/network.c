@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -456,6 +457,24 @@ static void test_closed(void)
 	inside_stop(&in);
 }
 
+/* A call that is refused where an argument has this value. */
+static void refuse(int call, unsigned arg, unsigned value, unsigned error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 (unsigned)offsetof(struct seccomp_data, args) + 8 * arg),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { N_RULES(code), code };
+
+	ok(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0, "a filter");
+}
+
 /* ---- without IPv6 ------------------------------------------------------- */
 
 static void check_v4_only(struct inside *in)
@@ -482,22 +501,12 @@ static void test_ipv6_is_switched_off(void)
 
 static void test_a_kernel_without_ipv6(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { N_RULES(code), code };
 	struct plan plan = tproxy_plan();
 	struct cordon_err err;
 	struct inside in = { 0 };
 	struct table t;
 
-	ok(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0, "a filter");
+	refuse(SYS_socket, 0, AF_INET6, EAFNOSUPPORT);
 	start(&in, &plan);
 	check_v4_only(&in);
 	check_error(&in, wish_to(ACT_CONNECT, "2001:db8::1", 443), EAFNOSUPPORT, "IPv6");
@@ -530,11 +539,11 @@ static enum native_kind recv_kind(const struct native_child *c, struct native_fd
 	return N_NATIVE_KINDS;
 }
 
-static void test_one_more_socket_of_a_run(void)
+/* Starts a command in a network with a gate. */
+static bool start_run(struct arena *arena, struct native_child *ret)
 {
 	static const char *const argv[] = { "/bin/sleep", "60", NULL }, *const envp[] = { NULL };
-	struct arena arena = ARENA(1 << 20);
-	struct plan plan = { .arena = &arena,
+	struct plan plan = { .arena = arena,
 			     .clone_flags = CLONE_NEWUSER | CLONE_NEWNET,
 			     .uid = getuid(),
 			     .gid = getgid(),
@@ -548,16 +557,23 @@ static void test_one_more_socket_of_a_run(void)
 			     .net = { .rung = NET_TPROXY } };
 	struct native_stdio io = { .fd = { 0, 1, 2 } };
 	struct native_groups groups = { .cgroup = -1 };
+	struct cordon_err err;
+
+	return ok(native_clone(&plan, &io, &groups, ret, &err) == 0, "%s", err.msg) &&
+	       ok(native_send(ret, NATIVE_GO, 0) == 0, "go");
+}
+
+static void test_one_more_socket_of_a_run(void)
+{
+	struct arena arena = ARENA(1 << 20);
 	struct sockaddr_in dns = { .sin_family = AF_INET, .sin_port = htons(53),
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct native_fds fds = NATIVE_NO_FDS;
 	struct native_child c;
-	struct cordon_err err;
 	int value = 0;
 
-	if (!ok(native_clone(&plan, &io, &groups, &c, &err) == 0, "%s", err.msg))
+	if (!start_run(&arena, &c))
 		return;
-	ok(native_send(&c, NATIVE_GO, 0) == 0, "go");
 	for (int i = 0; i < 2; i++) {
 		ok(native_send(&c, NATIVE_SOCKET_WANTED, 0) == 0, "a wish");
 		is_int(recv_kind(&c, &fds, &value), NATIVE_SOCKET, "is answered");
@@ -572,6 +588,50 @@ static void test_one_more_socket_of_a_run(void)
 	close(c.control);
 	is_int(waitpid(c.pid, NULL, 0), c.pid, "init ends with the supervisor");
 	arena_release(&arena);
+}
+
+static void test_a_failure_names_the_step(void)
+{
+	static const struct {
+		int call;
+		unsigned arg, value;
+		const char *says;
+	} rows[] = {
+		{ SYS_socket, 0, AF_NETLINK, "network: cannot open a socket for routes" },
+		{ SYS_bind, 2, sizeof(struct sockaddr_in6),
+		  "network: cannot open the sockets for DNS" },
+		{ SYS_listen, 1, 1024, "network: cannot open the sockets for DNS" },
+		{ SYS_setsockopt, 2, IPV6_TRANSPARENT, "network: cannot open the gate's listener" },
+		{ SYS_socket, 2, NETLINK_NETFILTER,
+		  "network: cannot open a socket for the log of refusals (tproxy)" },
+	};
+
+	for (size_t i = 0; i < N_RULES(rows); i++) {
+		pid_t pid = fork();
+		int status = -1;
+
+		if (pid == 0) {
+			struct arena arena = ARENA(1 << 20);
+			struct native_message m = { 0 };
+			struct native_fds fds = NATIVE_NO_FDS;
+			struct native_child c;
+			struct pollfd p = { .events = POLLIN };
+
+			refuse(rows[i].call, rows[i].arg, rows[i].value, EPERM);
+			if (!start_run(&arena, &c))
+				_exit(1);
+			p.fd = c.control;
+			poll(&p, 1, 3000);
+			ok(native_recv(&c, &m, &fds) == 1 && m.kind == NATIVE_FAILED, "it fails");
+			ok(strncmp(m.err.msg, rows[i].says, strlen(rows[i].says)) == 0, "%s: %s",
+			   rows[i].says, m.err.msg);
+			is_int(m.err.sys, EPERM, "by what the kernel said");
+			fflush(stdout);
+			_exit(tap_failures);
+		}
+		waitpid(pid, &status, 0);
+		is_int(status, 0, "%s", rows[i].says);
+	}
 }
 
 /* ---- its files ---------------------------------------------------------- */
@@ -715,6 +775,7 @@ int main(void)
 		TAP(test_ipv6_is_switched_off),
 		TAP(test_a_kernel_without_ipv6),
 		TAP(test_one_more_socket_of_a_run),
+		TAP(test_a_failure_names_the_step),
 		TAP(test_texts_replace_files),
 		TAP(test_no_room_for_descriptors),
 		TAP_END,
