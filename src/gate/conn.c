@@ -495,8 +495,8 @@ static bool is_on_its_way(const struct conn *c, const struct decide_verdict *v)
 	bool proxied = c->g->net->proxy.host && !v->has_instead;
 
 	return proxied == c->is_proxied &&
-	       (!v->has_instead || (c->at_to < c->n_to &&
-				    memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0));
+	       (!v->has_instead ||
+		memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0);
 }
 
 static const char *find_objection(struct conn *c, struct decide_verdict *v)
