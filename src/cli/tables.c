@@ -88,6 +88,8 @@ const struct option options[] = {
 	  "a line of shell text instead of a command" },
 	{ "--result", 0, "FILE", IN_RUN, OPT_RESULT, 0, NULL,
 	  "write the result as JSON to FILE; the streams pass through" },
+	{ "--audit", 0, "FILE", IN_RUNS, OPT_AUDIT, 0, NULL,
+	  "add the events of the run to FILE instead of the default audit log" },
 	{ "--dry-run", 0, NULL, IN_RUN, OPT_DRY_RUN, 0, NULL, "print the plan and stop" },
 	{ "--json", 0, NULL, IN_RUNS | IN_SHOW | IN_INTERSECT | IN_TRIAL | IN_DOCTOR | IN_PS,
 	  OPT_JSON, 0, NULL, "answer in JSON; run: capture the output and print the result" },

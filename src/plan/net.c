@@ -50,7 +50,7 @@ static bool grants_nothing(const struct section *s)
 
 /* A listener each, so there are few and all are known. */
 struct ports {
-	uint16_t list[MAX_GATE_PORTS];
+	uint16_t list[MAX_NET_PORTS];
 	size_t n;
 };
 
@@ -62,7 +62,7 @@ static bool ports_add(struct ports *ports, unsigned port)
 		at++;
 	if (at < ports->n && ports->list[at] == port)
 		return true;
-	if (ports->n == MAX_GATE_PORTS)
+	if (ports->n == MAX_NET_PORTS)
 		return false;
 	memmove(&ports->list[at + 1], &ports->list[at], (ports->n - at) * sizeof(ports->list[0]));
 	ports->list[at] = (uint16_t)port;
@@ -73,7 +73,7 @@ static bool ports_add(struct ports *ports, unsigned port)
 /* Port 53 is that of the gate's own DNS. */
 static bool ports_add_rule(struct ports *ports, const struct host_rule *rule)
 {
-	if (rule->port_last - rule->port_first >= MAX_GATE_PORTS ||
+	if (rule->port_last - rule->port_first >= MAX_NET_PORTS ||
 	    (rule->port_first <= 53 && rule->port_last >= 53))
 		return false;
 	for (unsigned port = rule->port_first; port <= rule->port_last; port++)
@@ -174,7 +174,7 @@ static int refuse_ports(const struct section *s, struct cordon_err *err)
 		       "most %d ports can be allowed, each by its number and none of them 53: "
 		       "write HOST:PORT, or see cordon doctor",
 		       fields[id].key, buf_text(&what), host_feature_name(FEATURE_TPROXY),
-		       host_feature_about(FEATURE_TPROXY), MAX_GATE_PORTS);
+		       host_feature_about(FEATURE_TPROXY), MAX_NET_PORTS);
 }
 
 int net_check(const struct section *s, const struct host_caps *caps, struct cordon_err *err)
@@ -261,7 +261,7 @@ static int copy_datagrams(const struct compiler *c)
 		if (!ports_add(&ports, rule->port_first))
 			return err_set(c->err, CORDON_E_HOST,
 				       "network.udp_allow has more than %d ports; remove some",
-				       MAX_GATE_PORTS);
+				       MAX_NET_PORTS);
 		host_of_rule(rule, &list[i].host);
 		list[i].port = rule->port_first;
 	}
@@ -304,10 +304,10 @@ static int copy_lists(const struct compiler *c)
 	if (copy_ports(c, F_NETWORK_HOST_PORTS, &net->host_ports, &net->n_host_ports) < 0 ||
 	    copy_ports(c, F_NETWORK_EXPOSE, &net->expose, &net->n_expose) < 0)
 		return -1;
-	if (net->n_expose > MAX_GATE_PORTS)
+	if (net->n_expose > MAX_NET_PORTS)
 		return err_set(c->err, CORDON_E_HOST,
 			       "network.expose has more than %d ports; remove some",
-			       MAX_GATE_PORTS);
+			       MAX_NET_PORTS);
 	if (copy_listeners(c) < 0 || copy_datagrams(c) < 0)
 		return -1;
 	return copy_nets(c);
