@@ -207,7 +207,7 @@ static void test_limits_of_the_gate(void)
 	static const char *const keys[] = { "expose", "udp_allow" };
 
 	for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
-		for (unsigned n = MAX_GATE_PORTS; n <= MAX_GATE_PORTS + 1; n++) {
+		for (unsigned n = MAX_NET_PORTS; n <= MAX_NET_PORTS + 1; n++) {
 			cleanup_arena struct arena a = ARENA(8 << 20);
 			cleanup_buf struct buf text = BUF(1 << 16);
 			struct cordon_err err = { 0 };
@@ -218,8 +218,8 @@ static void test_limits_of_the_gate(void)
 				buf_printf(&text, k ? "\"a:%u\", " : "%u, ", 1000 + i);
 			buf_puts(&text, "]\n");
 			is_int(compile(&a, buf_text(&text), &machines[WITH_TPROXY], &net, &err),
-			       n > MAX_GATE_PORTS ? -1 : 0, "%u of %s", n, keys[k]);
-			if (n > MAX_GATE_PORTS)
+			       n > MAX_NET_PORTS ? -1 : 0, "%u of %s", n, keys[k]);
+			if (n > MAX_NET_PORTS)
 				ok(strstr(err.msg, keys[k]), "%s", err.msg);
 		}
 }

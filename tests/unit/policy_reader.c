@@ -94,10 +94,11 @@ static void test_network(void)
 		{ NETWORK "tls = \"loose\"",
 		  "f:2:7: 'loose' is not known for network.tls; write one of name-only, strict\n" },
 		{ NETWORK "connections = 5001",
-		  "f:2:15: '5001' is not valid for network.connections; write a whole number from 1 "
-		  "to 5000\n" },
+		  "f:2:15: '5001' is not valid for network.connections; write a whole number "
+		  "from 1 to 5000\n" },
 		{ NETWORK "connections = \"none\"",
-		  "f:2:15: network.connections is a string; write a whole number from 1 to 5000\n" },
+		  "f:2:15: network.connections is a string; write a whole number from 1 to "
+		  "5000\n" },
 		{ NETWORK "upstream_proxy = \"http://p.example:3128\"", "" },
 		{ NETWORK "upstream_proxy = \"http://p.example/\"", "" },
 		{ NETWORK "upstream_proxy = \"http://[2001:db8::1]:3128\"", "" },
