@@ -372,6 +372,7 @@ static void run_as_planned(struct attempt *a)
 		first = a->res.err;
 		if (!plan_with_probe(a))
 			return;
+		/* A lower rung of the network means the same, by other means. */
 		if (!a->plan.waived && a->plan.net.rung == rung) {
 			a->res.err = first;
 			return;

@@ -39,7 +39,7 @@ assert ($1), d"
 @test "says yes or no for each feature, and whether the default policy holds" {
 	run "$cordon" doctor
 	[ "$status" -eq 0 ] || [ "$status" -eq 1 ]
-	for name in userns mount pid net ipc uts seccomp notify landlock overlay cgroup \
+	for name in userns mount pid net anyip tproxy ipc uts seccomp notify landlock overlay cgroup \
 		task_clock idmap docker; do
 		grep -Eq "^$name +(yes|no)  " <<<"$output"
 	done
