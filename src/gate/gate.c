@@ -420,7 +420,7 @@ void gate_work(struct gate *g)
 				w->ready(g, w, events[i].events);
 		}
 		free_ended(g);
-		if (n <= 0)
+		if (n < EVENTS_AT_ONCE)
 			return;
 	}
 }
