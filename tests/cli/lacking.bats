@@ -193,3 +193,29 @@ deny = [\"$place/work/key\"]"
 	cordon_without uts run --dry-run -- /bin/echo ran
 	is "$status" 125
 }
+
+@test "a network that the policy restricts is never opened by consent" {
+	work
+	policy 'may_lack = ["net"]
+[network]
+allow = ["a.example:443"]'
+	for consent in "" warn enforce; do
+		CORDON_SANDBOX=$consent cordon_without anyip,tproxy run -- /bin/echo ran
+		is "$status" 125
+		is "$out" ""
+		has "$err" "cordon: network.mode allowlist needs tproxy ("
+		is "$([ "$(wc -l <"$place/.err")" -ge 2 ] && echo hint)" hint
+	done
+	policy 'may_lack = ["net"]
+[network]
+mode = "public"
+deny = ["*:25"]'
+	CORDON_SANDBOX=warn cordon_without anyip,tproxy run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "cordon: network.deny under network.mode public needs tproxy ("
+	# Without anything, where that is said.
+	CORDON_SANDBOX=off cordon_without anyip,tproxy run -- /bin/echo ran
+	is "$status" 0
+	is "$out" ran
+	has "$err" "without any protection"
+}
