@@ -48,14 +48,23 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 	refuse(v, reason, hint);
 }
 
+/* One for the very port before one for any. */
 static const struct net_reroute *find_reroute(const struct plan_net *net, const struct host *h,
 					      unsigned port)
 {
-	for (size_t i = 0; i < net->n_reroutes; i++)
-		if (is_same(&net->reroutes[i].host, h) &&
-		    (!net->reroutes[i].port || !port || net->reroutes[i].port == port))
-			return &net->reroutes[i];
-	return NULL;
+	const struct net_reroute *any = NULL;
+
+	for (size_t i = 0; i < net->n_reroutes; i++) {
+		const struct net_reroute *r = &net->reroutes[i];
+
+		if (!is_same(&r->host, h))
+			continue;
+		if (r->port == port || !port)
+			return r;
+		if (!r->port)
+			any = r;
+	}
+	return any;
 }
 
 /* An address that was dialled as such: the rule that allows it must be about
