@@ -27,7 +27,8 @@ static const struct {
 	/* length, client hello, version 0.2 or 3.x: some servers still read both */
 	[OPEN_SSL2] = { 5, "\x80\0\x01\0\x02", "\x80\0\xff\xff\xff" },
 	[OPEN_SSL3] = { 5, "\x80\0\x01\x03\0", "\x80\0\xff\xff\xf8" },
-	[OPEN_PROXY2] = { 12, "\r\n\r\n\0\r\nQUIT\n", NULL },
+	/* A binary PROXY header, which some servers take before the request. */
+	[OPEN_PROXY2] = { 5, "\r\n\r\n\0", NULL },
 	/* "May we talk TLS?": the hello comes after the server's yes. */
 	[OPEN_PG_TLS] = { 8, "\0\0\0\x08\x04\xd2\x16\x2f", NULL },
 	[OPEN_PG_GSS] = { 8, "\0\0\0\x08\x04\xd2\x16\x30", NULL },
