@@ -62,7 +62,8 @@ static void test_others_pass_undelayed(void)
 
 			is_int(e.kind, r->kind, "%s in pieces of %zu", r->name, piece);
 			is_int((long long)e.sent, (long long)r->n, "%s: all passes", r->name);
-			is_int(e.verdict, r->kind == PEEK_OTHER ? PEEK_RAW : PEEK_GO, "%s", r->name);
+			is_int(e.verdict, r->kind == PEEK_OTHER ? PEEK_RAW : PEEK_GO, "%s",
+			       r->name);
 		}
 	}
 }

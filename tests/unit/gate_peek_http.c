@@ -61,8 +61,8 @@ static const struct row good[] = {
 	ROW("a body, then another", POST "Content-Length: 5\r\n\r\nhello" POST
 	    "Content-Length: 2\r\n\r\nhi", OK),
 	ROW("a body that ends in requests", POST "Content-Length: 40\r\n\r\nx\r\n\r\n" EVIL, OK),
-	ROW("a body with lines", POST "Content-Length: 12\r\n\r\n\r\n\r\na b c\r\n" "x" GET A "\r\n",
-	    OK),
+	ROW("a body with lines", POST "Content-Length: 12\r\n\r\n\r\n\r\na b c\r\n" "x"
+	    GET A "\r\n", OK),
 	ROW("a body about HTTP", POST "Content-Length: 17\r\n\r\nof HTTP/1.1 and 2", OK),
 	ROW("a log as body", POST "Content-Length: 45\r\n\r\n"
 	    "1.2.3.4 - - [] \"GET / HTTP/1.1\" 200 123 x y\r\n", OK),
@@ -71,7 +71,8 @@ static const struct row good[] = {
 	    "0\r\n\r\n" GET A "\r\n", OK),
 	ROW("a chunk with CR LF and a request", POST "Transfer-Encoding: chunked\r\n\r\n23\r\n" EVIL
 	    "\r\n0\r\n\r\n", OK),
-	ROW("chunk extensions", POST "Transfer-Encoding: chunked\r\n\r\n1;a=b;c\r\nx\r\n0\r\n\r\n", OK),
+	ROW("chunk extensions", POST "Transfer-Encoding: chunked\r\n\r\n"
+	    "1;a=b;c\r\nx\r\n0\r\n\r\n", OK),
 	ROW("trailers", POST "Transfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n", OK),
 	ROW("h2c offered, not taken", GET A "Connection: Upgrade, HTTP2-Settings\r\n"
 	    "Upgrade: h2c\r\nHTTP2-Settings: AAEA\r\n\r\n" GET A "Upgrade: h2c\r\n\r\n", OK),
@@ -209,8 +210,8 @@ static const struct row bad_length[] = {
 	    "0\r\n\r\n", PEEK_LENGTH),
 	ROW("chunks and length", POST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
 	    "0\r\n\r\n", PEEK_LENGTH),
-	ROW("chunked twice", POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
-	    PEEK_CODING),
+	ROW("chunked twice", POST "Transfer-Encoding: chunked\r\n"
+	    "Transfer-Encoding: chunked\r\n\r\n", PEEK_CODING),
 	ROW("chunked, then identity", POST "Transfer-Encoding: chunked\r\n"
 	    "Transfer-Encoding: identity\r\n\r\n", PEEK_CODING),
 	ROW("gzip, chunked", POST "Transfer-Encoding: gzip, chunked\r\n\r\n", PEEK_CODING),
@@ -303,8 +304,8 @@ static void test_body_requests_across_the_end(void)
 		     "GET / HTTP/1.1\r", "\nHost: evil.test\r\n\r\n", PEEK_BODY_REQUEST),
 		LATE("a lower-case URL", POST "Content-Length: 23\r\n\r\n" "get http://evil.test/x",
 		     "\n", PEEK_BODY_REQUEST),
-		ROW("JSON, then a request", POST "Content-Length: 7\r\n\r\n" "{\"a\":1}" GET A "\r\n",
-		    OK),
+		ROW("JSON, then a request", POST "Content-Length: 7\r\n\r\n" "{\"a\":1}"
+		    GET A "\r\n", OK),
 	};
 
 	check_rows(rows, ARRAY_SIZE(rows));

@@ -239,31 +239,40 @@ static void test_limits(void)
 	}
 }
 
-/* What follows the first hello: letters for records.
- *   h hello with the name, e with another, H and E in records of 3 bytes
- *   k key exchange, c CCS, d data, a alert, f encrypted Finished, F one that
- *   begins like a hello, x heartbeat */
+/* What may follow the first hello, a letter a record. */
+static const struct {
+	char letter;
+	unsigned char type;
+	const char *bytes;	/* NULL: a hello */
+	size_t n;		/* bytes; of a hello, how many a record */
+	const struct extension *ext;
+} records[] = {
+	{ 'h', 22, NULL, 16384, (const struct extension[]){ TLS13, NAME } },
+	{ 'H', 22, NULL, 3, (const struct extension[]){ TLS13, NAME } },
+	{ 'e', 22, NULL, 16384, (const struct extension[]){ TLS13, OTHER } },
+	{ 'E', 22, NULL, 3, (const struct extension[]){ TLS13, OTHER } },
+	{ 'k', 22, "\x10\0\0\x05\x04pqrs", 9, NULL },		/* key exchange */
+	{ 'f', 22, "\x40\0\x02\x03 encrypted Finished", 23, NULL },
+	{ 'F', 22, "\x01\0\x02\x03 encrypted Finished", 23, NULL },	/* begins like a hello */
+	{ 'c', 20, "\x01", 1, NULL },
+	{ 'a', 21, "\x01\x5a", 2, NULL },
+	{ 'd', 23, "xx", 2, NULL },
+	{ 'x', 24, "xx", 2, NULL },				/* heartbeat */
+};
+
 static void put_flight(const char *letters, const struct extension *first, size_t n)
 {
-	static const struct extension good[] = { TLS13, NAME }, evil[] = { TLS13, OTHER };
-
 	out.n = 0;
 	put_hello(&out, first, n, 16384);
 	for (; *letters; letters++) {
-		char c = *letters;
+		size_t i = 0;
 
-		if (c == 'h' || c == 'H')
-			put_hello(&out, good, 2, c == 'H' ? 3 : 16384);
-		else if (c == 'e' || c == 'E')
-			put_hello(&out, evil, 2, c == 'E' ? 3 : 16384);
-		else if (c == 'k')
-			put_records(&out, 22, "\x10\0\0\x05\x04pqrs", 9, 16384);
-		else if (c == 'f' || c == 'F')
-			put_records(&out, 22, c == 'F' ? "\x01\0\x02\x03 encrypted Finished" :
-				    "\x40\0\x02\x03 encrypted Finished", 23, 16384);
+		while (records[i].letter != *letters)
+			i++;
+		if (records[i].bytes)
+			put_records(&out, records[i].type, records[i].bytes, records[i].n, 16384);
 		else
-			put_records(&out, c == 'c' ? 20 : c == 'd' ? 23 : c == 'a' ? 21 : 24,
-				    "\x01\x5a", c == 'c' ? 1 : 2, 16384);
+			put_hello(&out, records[i].ext, 2, records[i].n);
 	}
 }
 
