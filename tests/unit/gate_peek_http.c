@@ -304,6 +304,8 @@ static void test_body_requests_across_the_end(void)
 		     "GET / HTTP/1.1\r", "\nHost: evil.test\r\n\r\n", PEEK_BODY_REQUEST),
 		LATE("a lower-case URL", POST "Content-Length: 23\r\n\r\n" "get http://evil.test/x",
 		     "\n", PEEK_BODY_REQUEST),
+		LATE("the client's end ends the line", POST "Content-Length: 99\r\n\r\n"
+		     "GET http://evil.test/ HTTP/1.1\r", "", PEEK_BODY_REQUEST),
 		ROW("JSON, then a request", POST "Content-Length: 7\r\n\r\n" "{\"a\":1}"
 		    GET A "\r\n", OK),
 	};
@@ -351,6 +353,8 @@ static void check_upgrade(const char *name, const char *response, struct str byt
 		if (!is_int(e.verdict, verdict, "%s, cut after %zu", name, i))
 			break;
 		is_text(peek_reason_word(e.reason), peek_reason_word(reason), "%s", name);
+		if (verdict == PEEK_GO)
+			is_int((long long)e.sent, (long long)bytes.n, "%s: all passes", name);
 	}
 }
 
@@ -362,9 +366,9 @@ static void test_upgrades(void)
 			       "HTTP/1.1 103 Early Hints\n\nHTTP/1.1 101 x\r\n\r\n";
 	const char *no = "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 x\r\n\r\n";
 
-	check_upgrade("frames after a yes", yes, STR(WS "\x81\x85 abcdHello\nxx\n"), PEEK_RAW, OK);
+	check_upgrade("frames after a yes", yes, STR(WS "\x81\x85 abcdHello\nxx\n"), PEEK_GO, OK);
 	check_upgrade("frames after an interim answer", late_yes,
-		      STR(WS "\x81\x85 abcdHello\nxx\n"), PEEK_RAW, OK);
+		      STR(WS "\x81\x85 abcdHello\nxx\n"), PEEK_GO, OK);
 	check_upgrade("frames after a no", no, STR(WS "\x81\x85 abcdHello\nxx\n"), PEEK_REFUSED,
 		      PEEK_LINE_END);
 	check_upgrade("a request after a no", no, STR(WS GET A "\r\n"), PEEK_GO, OK);
@@ -378,7 +382,7 @@ static void test_upgrades(void)
 	check_upgrade("an upgrade that is not the first", yes, STR(GET A "\r\n" WS), PEEK_REFUSED,
 		      PEEK_UPGRADE_LATE);
 	check_upgrade("with a body", yes, STR("POST / HTTP/1.1\r\n" A
-		      "Upgrade: tcp\r\nContent-Length: 2\r\n\r\n{}" "\1\2\3\n"), PEEK_RAW, OK);
+		      "Upgrade: tcp\r\nContent-Length: 2\r\n\r\n{}" "\1\2\3\n"), PEEK_GO, OK);
 }
 
 static void test_bytes_wait_for_the_answer(void)
