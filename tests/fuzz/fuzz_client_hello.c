@@ -69,7 +69,9 @@ static void check_hellos(const uint8_t *data, size_t n)
 	while (at + 5 <= n && data[at] == 22) {
 		size_t len = number(data + at + 3, 2);
 
-		if (at + 5 + len > n || n_all + len > sizeof(all))
+		/* The last one may go on beyond what has passed so far. */
+		len = MIN(len, n - at - 5);
+		if (n_all + len > sizeof(all))
 			break;
 		memcpy(all + n_all, data + at + 5, len);
 		n_all += len;

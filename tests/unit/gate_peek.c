@@ -139,7 +139,7 @@ static const struct {
 	{ "a Host after any words", "foo bar\r\nHost: evil.test\r\n\r\n", 13 },
 	{ "a Host further down", "a b c\nX: y\n\thost:evil.test\n", 16 },
 	{ "a Host with a space", "a b c\r\nHost : evil.test\r\n", 12 },
-	{ "a line that only CR LF ends", "junk\nGET /4 HTTP/1.1\r\nHost: evil.test\r\n", 21 },
+	{ "a line that only CR LF ends", "junk\nGET /4 HTTP/1.1\r\nHost: evil.test\r\n", 20 },
 	{ "the same after blank ones", "a\n\nx y z\r\nHost: evil.test\r\n\r\n", 14 },
 	{ "a URL", "junk\nGET http://evil.test/ HTTP/1.1\r\n\r\n", 35 },
 	{ "a URL without a version", "junk\nget http://evil.test/\n", 26 },
