@@ -480,19 +480,28 @@ static int check_roots(struct files *f)
 	return 0;
 }
 
-/* Whoever sees the folder of live runs could end them. */
-static void hide_live_root(struct files *f)
+static bool is_covered(const struct plan *p, const char *path)
 {
-	struct plan *p = f->plan;
-
-	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++) {
+	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		p->mask_live_root = !m->keep && m->source && m->kind != MOUNT_LINK &&
-				    m->kind != MOUNT_TEXT && path_within(p->live_root, m->source);
+		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    path_within(path, m->source))
+			return true;
 	}
-	if (p->mask_live_root)
-		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
+	return false;
+}
+
+/* A place of our own is not seen inside, whatever root covers it; nor is there
+ * another one made in its stead, after a folder above it was moved away. */
+static bool hide(struct files *f, const char *path)
+{
+	if (!is_covered(f->plan, path))
+		return false;
+	mask(f, path);
+	if (is_within(f, F_FILES_WRITE, path))
+		add_guarded(f, path);
+	return true;
 }
 
 /* Rights cannot be taken back inside what they are given for.  A preset that
@@ -556,7 +565,11 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_network(&f);
 	if (add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
-	hide_live_root(&f);
+	/* Whoever sees the folder of live runs could end them; whoever can write the
+	 * log could change what it says. */
+	plan->mask_live_root = hide(&f, plan->live_root);
+	if (r->audit)
+		hide(&f, r->audit);
 	if (f.in_place && check_in_place(&f) < 0)
 		return -1;
 	if (!plan->landlock)

@@ -74,7 +74,22 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 	},
 };
 
-/* The formats are the table's own constants. */
+/* What would allow it; the same two texts. */
+static const char *const denial_hints[N_DENIALS] = {
+	[DENY_INVALID] = "a host name or an address",
+	[DENY_SCHEME] = "http or https",
+	[DENY_NO_HOST] = "a URL with a host",
+	[DENY_MODE] = "--allow-host %1$s",
+	[DENY_RULE] = "%1$.0snetwork.deny without %2$s",
+	[DENY_PRIVATE] = "a policy that does not block private addresses",
+	[DENY_NOT_LISTED] = "--allow-host %1$s",
+	[DENY_ADDRESS] = "--allow-host %1$s",
+	[DENY_PORT] = "--allow-host %1$s:%2$s",
+	[DENY_ANSWER_RULE] = "%1$.0snetwork.deny without %2$s",
+	[DENY_ANSWER] = "--allow-host with the address that it resolves to, or --connect-to",
+};
+
+/* The formats are the tables' own constants. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void deny(const struct matcher *m, struct match_verdict *v, enum denial why,
@@ -82,6 +97,7 @@ static void deny(const struct matcher *m, struct match_verdict *v, enum denial w
 {
 	v->allowed = false;
 	snprintf(v->reason, sizeof(v->reason), denial_words[m->style][why], first, second);
+	snprintf(v->hint, sizeof(v->hint), denial_hints[why], first, second);
 }
 #pragma GCC diagnostic pop
 
@@ -149,12 +165,18 @@ static bool names_address(const struct matcher *m, const struct host *addr, unsi
 	return rule && rule->form == HOST_NET && rule->bits > 0;
 }
 
-bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port)
+bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port)
+{
+	return find_denying(m, h, port);
+}
+
+bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port,
+			    bool own)
 {
 	struct host addr = { .is_addr = true, .addr = *answer };
 
 	return !find_denying(m, &addr, port) &&
-	       (m->mode != NETWORK_ALLOWLIST || !host_addr_special(answer) ||
+	       (m->mode != NETWORK_ALLOWLIST || (!host_addr_special(answer) && !own) ||
 		names_address(m, &addr, port));
 }
 
@@ -175,7 +197,7 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 			deny_by_rule(m, v, DENY_ANSWER_RULE, name, denied);
 			return false;
 		}
-		if (matcher_accepts_answer(m, &answers[i], port)) {
+		if (matcher_accepts_answer(m, &answers[i], port, false)) {
 			good++;
 			continue;
 		}

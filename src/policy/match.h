@@ -17,6 +17,7 @@ enum message_style { STYLE_NATIVE, STYLE_AI_HARNESS, STYLE_HARN, N_MESSAGE_STYLE
 struct match_verdict {
 	bool allowed;
 	char reason[MATCH_REASON];	/* in the words of the policy's dialect */
+	char hint[MATCH_REASON];	/* what would allow it */
 };
 
 /* A policy's network part, made ready for many questions. */
@@ -40,8 +41,11 @@ void matcher_check(const struct matcher *m, struct str target, const struct host
 void matcher_check_host(const struct matcher *m, const struct host *h, unsigned port,
 			const struct host_addr *answers, size_t n_answers,
 			struct match_verdict *ret);
+/* Is there a deny rule for it? */
+bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port);
 /* May a name lead to this address?  Where the answers are mixed, only these are
- * used. */
-bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port);
+ * used.  `own`: it is one of this machine's, and so as special as its loopback. */
+bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port,
+			    bool own);
 
 #endif
