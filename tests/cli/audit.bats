@@ -101,6 +101,13 @@ assert ($1), d"
 	[ "${output%% *}" = denied: ]
 }
 
+@test "refusals of a command that ends at once are told" {
+	for i in $(seq 60); do
+		"$cordon" run -- /usr/bin/touch .bashrc 2>/dev/null || :
+	done
+	log "$log" "sum(x['event'] == 'file.denied' for x in e) == 60"
+}
+
 @test "many refusals: some lines, and how many more" {
 	run "$cordon" run --protect '**/.x' -- \
 		sh -c 'for i in $(seq 30); do mkdir $i; touch $i/.x 2>/dev/null; done'
