@@ -30,6 +30,9 @@ struct plan_request {
 	const char *live_root;		/* the folder of live runs; absolute */
 	const char *audit;		/* the log, or its folder; absolute, or NULL */
 	enum plan_consent consent;
+	const struct net_reroute *reroutes;	/* --connect-to */
+	size_t n_reroutes;
+	bool all_phases;		/* refuse a phase that this machine cannot hold, too */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is
