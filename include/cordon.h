@@ -72,7 +72,7 @@ struct cordon_request {
 	const char *const *command;		/* what would be run; may be empty */
 	size_t n_command;
 	bool json;				/* answer in JSON */
-	const char *audit;			/* the file of the audit log; NULL: the default one */
+	const char *audit;			/* the file of the log; NULL: the default */
 };
 #define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
 			  NULL, 0, NULL, 0, false, NULL }
