@@ -73,9 +73,13 @@ struct cordon_request {
 	size_t n_command;
 	bool json;				/* answer in JSON */
 	const char *audit;			/* the file of the log; NULL: the default */
+	/* Where hosts are, HOST:PORT:ADDR:PORT each; allows none of them.  A port
+	 * may be empty: any, and the same. */
+	const char *const *connect_to;
+	size_t n_connect_to;
 };
 #define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
-			  NULL, 0, NULL, 0, false, NULL }
+			  NULL, 0, NULL, 0, false, NULL, NULL, 0 }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */

@@ -42,27 +42,28 @@ static int each_item(struct composition *c, const struct section *s, enum field_
 
 /* An empty list and a limit of none ask for nothing. */
 static const char *find_enforcer(const struct explanation *e, enum field_id id,
-				 const struct field_value *v)
+				 const struct field_value *v, enum net_rung rung)
 {
 	enum field_shape shape = field_shape(fields[id].kind);
 
 	if (((shape == SHAPE_LIST || shape == SHAPE_MAP) && !v->n) ||
 	    (shape == SHAPE_NUMBER && v->number == LIMIT_NONE))
 		return NULL;
-	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup);
+	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup, rung);
 }
 
 /* One line a value; one for each entry of a list, and one for an empty one. */
 static int each_value(const struct explanation *e, const struct section *s, struct str phase,
 		      line_fn *tell, void *arg)
 {
+	enum net_rung rung = net_find_rung(s, &e->caps);
 	struct composition *c = e->c;
 
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
 		struct line line = { fields[i].key, phase, STR(""), v->at,
-				     find_enforcer(e, id, v) };
+				     find_enforcer(e, id, v, rung) };
 
 		if (!v->set)
 			continue;

@@ -91,6 +91,42 @@ static const char *const *copy_argv(struct composition *c, const struct cordon_r
 	return (const char *const *)argv;
 }
 
+static bool is_same_host(const struct host *a, const struct host *b)
+{
+	return a->is_addr == b->is_addr &&
+	       (a->is_addr ? a->addr.is_v6 == b->addr.is_v6 &&
+				     memcmp(a->addr.b, b->addr.b, sizeof(a->addr.b)) == 0
+			   : strcmp(a->name, b->name) == 0);
+}
+
+/* --connect-to: one answer for each host and port. */
+static int read_reroutes(struct composition *c, const struct cordon_request *req,
+			 struct plan_request *r, struct cordon_err *err)
+{
+	struct net_reroute *list = arena_new(&c->arena, req->n_connect_to + 1, sizeof(*list));
+	char why[HOST_WHY];
+
+	if (!list)
+		return err_nomem(err);
+	if (req->n_connect_to > MAX_REROUTES)
+		return err_set(err, CORDON_E_USAGE, "--connect-to is there more than %d times",
+			       MAX_REROUTES);
+	for (size_t i = 0; i < req->n_connect_to; i++) {
+		if (net_reroute_parse(str_from(req->connect_to[i]), &list[i], why) < 0)
+			return err_set(err, CORDON_E_USAGE, "--connect-to: '%s' %s",
+				       req->connect_to[i], why);
+		for (size_t k = 0; k < i; k++)
+			if (list[k].port == list[i].port &&
+			    is_same_host(&list[k].host, &list[i].host))
+				return err_set(err, CORDON_E_USAGE,
+					       "--connect-to: '%s' says again where a host is",
+					       req->connect_to[i]);
+	}
+	r->reroutes = list;
+	r->n_reroutes = req->n_connect_to;
+	return 0;
+}
+
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err)
 {
@@ -111,7 +147,7 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
-	    read_consent(&r.consent, err) < 0 ||
+	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
 	    record_find(c, req, r.own_home, ret_record, err) < 0)
 		return -1;
 	r.audit = ret_record->hidden;
@@ -266,9 +302,12 @@ static void add_hint(struct attempt *a, enum host_feature missing)
 {
 	const struct host_finding *f = &a->report.findings[missing];
 
-	err_set(&a->res.err, CORDON_E_HOST,
-		"the policy needs %s (%s), which this machine does not offer: %s",
-		host_feature_name(missing), host_feature_about(missing), f->detail);
+	/* What a gate is missing for was named. */
+	if (!net_needs_gate(&a->c->policy.base) || net_find_missing(&a->c->policy.base,
+								     &a->report.caps) != missing)
+		err_set(&a->res.err, CORDON_E_HOST,
+			"the policy needs %s (%s), which this machine does not offer: %s",
+			host_feature_name(missing), host_feature_about(missing), f->detail);
 	if (f->hint[0])
 		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
 }
@@ -322,6 +361,7 @@ static void run_once(struct attempt *a)
  * what is there, if that is less. */
 static void run_as_planned(struct attempt *a)
 {
+	enum net_rung rung = a->plan.net.rung;
 	struct cordon_err first;
 
 	if (!a->plan.bare) {
@@ -332,7 +372,8 @@ static void run_as_planned(struct attempt *a)
 		first = a->res.err;
 		if (!plan_with_probe(a))
 			return;
-		if (!a->plan.waived) {
+		/* A lower rung of the network means the same, by other means. */
+		if (!a->plan.waived && a->plan.net.rung == rung) {
 			a->res.err = first;
 			return;
 		}

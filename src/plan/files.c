@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "plan/landlock.h"
+#include "plan/net_inside.h"
 #include "plan/presets.h"
 
 struct files {
@@ -272,6 +273,31 @@ static int add_sockets(struct files *f)
 	return 0;
 }
 
+/* With a gate every name server is ours, so any will do; what the host's files
+ * say of search domains, addresses and services that are asked instead does not
+ * hold inside.  A file that is not there needs no other. */
+static void add_network(struct files *f)
+{
+	static const struct {
+		const char *path, *text;
+	} texts[] = {
+		{ "/etc/resolv.conf", "nameserver 127.0.0.1\n" },
+		{ "/etc/hosts", "127.0.0.1 localhost cordon\n"
+				"::1 localhost ip6-localhost ip6-loopback\n" },
+		{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
+					"hosts: files dns\nnetworks: files\nprotocols: files\n"
+					"services: files\nethers: files\nrpc: files\n" },
+	};
+
+	if (!net_has_gate(&f->plan->net) || f->in_place)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
+		if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
+			add_access(f, texts[i].path, LL_READ, true);
+	}
+}
+
 /* ---- what is cut out ---------------------------------------------------- */
 
 /* What exists is mounted read-only over itself, what does not is guarded. */
@@ -459,7 +485,8 @@ static bool is_covered(const struct plan *p, const char *path)
 	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		if (!m->keep && m->source && m->kind != MOUNT_LINK && path_within(path, m->source))
+		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    path_within(path, m->source))
 			return true;
 	}
 	return false;
@@ -533,7 +560,10 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
 	add_roots(&f);
-	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
+	if (add_sockets(&f) < 0)
+		return -1;
+	add_network(&f);
+	if (add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
 	/* Whoever sees the folder of live runs could end them; whoever can write the
 	 * log could change what it says. */

@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "super/guard.h"
 #include "super/live.h"
+#include "super/network.h"
 #include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
@@ -37,6 +38,7 @@ struct run {
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
+	struct network network;
 	struct stdio stdio;
 	struct live live;
 	int signals;
@@ -105,6 +107,8 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
+	if (network_join(&r->network, &r->fds, err) < 0)
+		return -1;
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
@@ -136,6 +140,9 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 	case NATIVE_EXEC_FAILED:
 		r->res->started = false;
 		r->res->exec_errno = m->value;
+		return 0;
+	case NATIVE_SOCKET:
+		network_add_socket(&r->network, &r->fds);
 		return 0;
 	case NATIVE_EXITED:
 		r->exited = true;
@@ -292,7 +299,8 @@ static void check_limits(struct run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
+enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER,
+       POLL_NETWORK, N_POLLS };
 
 static int64_t next_us(const struct run *r)
 {
@@ -305,9 +313,10 @@ static int loop(struct run *r, struct cordon_err *err)
 	struct pollfd fds[N_POLLS + 8];
 
 	while (!r->exited) {
-		struct timespec wait = run_wait(next_us(r));
+		struct timespec wait = run_wait(MIN(next_us(r), network_next_us(&r->network)));
 		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
+		int ready;
 
 		fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
 		fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
@@ -319,9 +328,16 @@ static int loop(struct run *r, struct cordon_err *err)
 		fds[POLL_LISTENER] =
 			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
 					 .events = POLLIN };
+		fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
+						     .events = POLLIN };
 		n += stdio_poll(&r->stdio, fds + n);
-		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
+		ready = ppoll(fds, n, &wait, NULL);
+		if (ready < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
+		network_work(&r->network);
+		/* Nothing else happened, and nothing else is due. */
+		if (ready == 1 && fds[POLL_NETWORK].revents && run_now_us() < next_us(r))
+			continue;
 		if (read_messages(r, err) < 0)
 			return -1;
 		if (fds[POLL_CHILD].revents)
@@ -434,6 +450,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		limits.processes++;
 	if (limiter_new(&limits, caps->cgroup, &r->limiter, err) < 0)
 		return -1;
+	if (network_start(&r->network, r->plan, &r->child, r->reporter, err) < 0)
+		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
@@ -516,6 +534,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.guard)
 		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
+	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&r.stdio);
