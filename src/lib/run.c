@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "backend/native/programs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
@@ -109,6 +110,8 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
+	/* Not looked for where nothing is blocked. */
+	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
 	    read_consent(&r.consent, err) < 0)
 		return -1;
@@ -141,9 +144,7 @@ static int judge_command(struct composition *c, const struct cordon_request *req
 	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
 		if (command_rule_matches(&rules[i], argv, req->n_command)) {
 			verdict.blocked = true;
-			snprintf(verdict.message, sizeof(verdict.message),
-				 "Command blocked by sandbox policy: contains '%.*s'",
-				 STR_FMT(rules[i].text));
+			command_rule_message(&rules[i], verdict.message);
 		}
 	if (verdict.blocked)
 		*ret = arena_strndup(&c->arena, verdict.message, strlen(verdict.message));

@@ -28,6 +28,7 @@ struct plan_request {
 	const char *const *policy_files;	/* absolute; stay unwritable */
 	size_t n_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
+	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	enum plan_consent consent;
 };
 

@@ -42,6 +42,7 @@ struct run {
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
+	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
 	bool paused;		/* everything inside was stopped together with us */
 };
@@ -206,14 +207,20 @@ static void read_signals(struct run *r)
 
 static void read_denials(struct run *r)
 {
-	char path[4096];
+	struct guard_denial d;
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
-		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+		if (guard_read_denial(r->guard, &d) <= 0)
 			return;
-		run_result_add_denial(r->res, "file", path, "the name is protected",
-				      "files.protect without it");
+		if (d.rule > r->plan->n_rules)
+			continue;
+		if (d.rule)
+			r->blocked = r->plan->rules[d.rule - 1].message;
+		run_result_add_denial(r->res, d.rule ? "command" : "file", d.what,
+				      d.rule ? "blocked by policy" : "the name is protected",
+				      d.rule ? "commands.block without the pattern" :
+					       "files.protect without it");
 	}
 }
 
@@ -224,14 +231,15 @@ static bool is_gone(const struct run *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The first call that makes a name: now there is something to guard.  Runs
- * that make none pay nothing.  The listener is the guard's alone from here on:
+/* The first call that makes a name, or executes something where commands are
+ * blocked: now there is something to guard.  Runs that make none pay nothing.  The listener is the guard's alone from here on:
  * when it is gone, the calls fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
+		.plan = r->plan->n_rules ? r->plan : NULL,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
 		.mntns = r->mntns,
@@ -256,7 +264,7 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
+	if (!r->plan->asks || !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -500,6 +508,9 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
 		read_denials(&r);
+		/* Then it was the command itself. */
+		if (ret->exec_errno)
+			ret->blocked = r.blocked;
 	}
 	guard_stop(r.guard);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)

@@ -334,11 +334,11 @@ int box_start(struct box *b, char *const argv[], void (*run)(void *), void *arg)
 
 static void drain(const struct box *b, FILE *out)
 {
-	char path[4097];
+	struct guard_denial d;
 
-	while (guard_read_denial(b->guard, path, sizeof(path)) > 0)
+	while (guard_read_denial(b->guard, &d) > 0)
 		if (out)
-			fprintf(out, "%s\n", path);
+			fprintf(out, "%s\n", d.what);
 }
 
 /* Until pid 1 of the cage ends. */
