@@ -9,6 +9,7 @@ void exec_view_add(struct exec_view *v, struct str name)
 	for (size_t i = 0; i < v->n_names; i++)
 		if (str_eq(v->names[i], name))
 			return;
+	v->has_more |= name.n && v->n_names == MAX_EXEC_NAMES;
 	if (name.n && v->n_names < MAX_EXEC_NAMES)
 		v->names[v->n_names++] = name;
 }
@@ -113,7 +114,7 @@ const struct plan_rule *exec_find_rule(const struct plan *p, const struct exec_v
 		for (size_t i = 0; i < p->n_rules; i++)
 			if (breaks(&p->rules[i], &now))
 				return &p->rules[i];
-		if (p->n_rules && is_multi_call_shell(&now))
+		if (p->n_rules && (now.has_more || is_multi_call_shell(&now)))
 			return &p->rules[0];
 	} while (has_loader(&now) && take_loaded(&now, &now));
 	return NULL;

@@ -15,16 +15,17 @@
 
 #include "plan/plan.h"
 
-#define MAX_EXEC_NAMES	6
+#define MAX_EXEC_NAMES	16
 
 struct exec_view {
 	struct str names[MAX_EXEC_NAMES];	/* of the program; may be paths */
 	size_t n_names;
+	bool has_more;				/* names that found no room: then it is blocked */
 	struct str *words;			/* the vector; [0] is room for each name in turn */
 	size_t n_words;				/* at least 1 */
 };
 
-/* One more name, if there is room and it is one. */
+/* One more name, if it is one. */
 void exec_view_add(struct exec_view *v, struct str name);
 /* Which of the plan's rules it breaks, or NULL. */
 const struct plan_rule *exec_find_rule(const struct plan *p, const struct exec_view *v);

@@ -300,7 +300,7 @@ static int make_shared(struct guard *g, struct cordon_err *err)
 }
 
 /* All of them report; the first failure counts. */
-static int wait_ready(const struct guard *g, struct cordon_err *err)
+int guard_recv_ready(const struct guard *g, struct cordon_err *err)
 {
 	for (size_t i = 0; i < 2 * N_PAIRS; i++) {
 		struct cordon_err one;
@@ -365,7 +365,7 @@ int guard_start(const struct guard_options *o, struct guard **ret, struct cordon
 	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	if (guard_names_init(&g->names, o->names, o->n_names, err) < 0 ||
 	    guard_commands_init(&g->commands, o->plan, err) < 0 || make_shared(g, err) < 0 ||
-	    start_keeper(g, o, err) < 0 || wait_ready(g, err) < 0) {
+	    start_keeper(g, o, err) < 0) {
 		guard_stop(g);
 		return -1;
 	}

@@ -43,6 +43,9 @@ struct guard;
  * groups of the tree: a process with others is refused everything (EPERM).
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
+/* Wait until all of them serve.  A tree that ends meanwhile is a failure, too;
+ * what was refused until then can still be read. */
+int guard_recv_ready(const struct guard *g, struct cordon_err *err) MUST_USE;
 /* A descriptor that becomes readable when a refusal can be read or the workers
  * are gone. */
 int guard_event_fd(const struct guard *g);

@@ -357,7 +357,8 @@ void guard_answer_exec(const struct guard_exec *e)
 	char shown[MAX_SHOWN];
 
 	show(e->vector, shown);
-	rule = judge_call(e);
+	/* What is not there is not found: a search of PATH goes on. */
+	rule = e->program->path[0] ? judge_call(e) : NULL;
 	if (!rule) {
 		go_on(e);
 		return;

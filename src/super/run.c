@@ -251,7 +251,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	if (rc == 0)
+	if (rc == 0 && guard_recv_ready(r->guard, err) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */

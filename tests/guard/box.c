@@ -289,6 +289,8 @@ static int start_guard(struct box *b, const int *fds, int n)
 	o.userns = open_of(b->pid, "ns/user");
 	o.mntns = open_of(b->pid, "ns/mnt");
 	rc = guard_start(&o, &b->guard, &err);
+	if (rc == 0)
+		rc = guard_recv_ready(b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
 	close(o.userns);
