@@ -165,6 +165,21 @@ static void say_refusal(struct composition *c, const struct run_result *res)
 	}
 }
 
+/* The commands that were refused inside, each pattern once. */
+static void say_blocked(struct composition *c, const struct run_result *res)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < res->n_denials; i++) {
+		const struct run_denial *d = &res->denials[i];
+
+		if (strcmp(d->kind, "command") != 0 || (last && strcmp(d->reason, last) == 0))
+			continue;
+		last = d->reason;
+		diag_error(&c->diags, (struct place){ 0 }, "%s", last);
+	}
+}
+
 /* Tell how it went, as JSON where that is asked for. */
 static int tell(struct composition *c, const struct cordon_run_options *o,
 		const struct run_result *res, const struct plan *plan, struct cordon_answer *ret,
@@ -186,6 +201,8 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
+	else
+		say_blocked(c, res);
 	return answer_fill(ret, true, &out, c, 0, err);
 }
 
@@ -364,7 +381,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		a.res.exec_errno = EPERM;
 		run_result_add_denial(&a.res, "command",
 				      o->shell_text ? o->shell_text : req->command[0],
-				      "blocked by policy", "commands.block without the pattern");
+				      a.res.blocked, "commands.block without the pattern");
 		*ret_code = 126;
 		return tell(&c, o, &a.res, &a.plan, ret, err);
 	}

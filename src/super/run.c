@@ -215,12 +215,14 @@ static void read_denials(struct run *r)
 			return;
 		if (d.rule > r->plan->n_rules)
 			continue;
-		if (d.rule)
+		if (d.rule) {
 			r->blocked = r->plan->rules[d.rule - 1].message;
-		run_result_add_denial(r->res, d.rule ? "command" : "file", d.what,
-				      d.rule ? "blocked by policy" : "the name is protected",
-				      d.rule ? "commands.block without the pattern" :
-					       "files.protect without it");
+			run_result_add_denial(r->res, "command", d.what, r->blocked,
+					      "commands.block without the pattern");
+		} else {
+			run_result_add_denial(r->res, "file", d.what, "the name is protected",
+					      "files.protect without it");
+		}
 	}
 }
 
