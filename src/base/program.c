@@ -1,3 +1,4 @@
+/* Folders and names of programs; see program.h. */
 #include "base/program.h"
 
 #include "base/macros.h"

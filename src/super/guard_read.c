@@ -2,8 +2,9 @@
  *
  * It has CAP_SYS_PTRACE over the tree's user namespace and nothing else; it
  * opens no path of the caller, only what /proc has of it, with O_PATH.  Memory
- * is read once.  That the call was still waiting after each look is what makes
- * the number of the thread mean that thread.
+ * is read once; but for executions, which guard_exec.c judges.  That the call
+ * was still waiting after each look is what makes the number of the thread mean
+ * that thread.
  */
 #include "super/guard_priv.h"
 
@@ -357,7 +358,9 @@ static int take_texts(struct reader *r, const struct shape *s, const uint64_t *a
 	if ((q->n_new == 1 && (q->op != GUARD_EXEC || !(q->flags & AT_EMPTY_PATH))) ||
 	    (q->n_old == 1 && (q->op != GUARD_LINK || !(q->flags & AT_EMPTY_PATH))))
 		return -ENOENT;
-	return s->op == GUARD_EXEC ? guard_vector_read(r->vector, r->tid, args[s->new_path + 1]) : 0;
+	if (q->op != GUARD_EXEC)
+		return 0;
+	return guard_vector_read(r->vector, r->tid, args[s->new_path + 1]);
 }
 
 static int take_bases(struct reader *r, const struct shape *s, const uint64_t *args)

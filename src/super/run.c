@@ -234,8 +234,9 @@ static bool is_gone(const struct run *r)
 }
 
 /* The first call that makes a name, or executes something where commands are
- * blocked: now there is something to guard.  Runs that make none pay nothing.  The listener is the guard's alone from here on:
- * when it is gone, the calls fail. */
+ * blocked: now there is something to guard.  Runs that do neither pay nothing.
+ * The listener is the guard's alone from here on: when it is gone, the calls
+ * fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
 	struct guard_options o = {

@@ -190,6 +190,7 @@ gone() {
 	# Only what the file behind the name tells: not judged before the start.
 	run --separate-stderr "$cordon" run --json --block-command 'touch mark' -- ./link mark
 	[ "$status" -eq 126 ]
+	# shellcheck disable=SC2154  # stderr is set by run
 	[ "$stderr" = "$said" ]
 	json "d['blocked'] == d['error']['message'] == \"$said\""
 	json "d['exit_code'] == 126 and d['error']['code'] == 'blocked'"
