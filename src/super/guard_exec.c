@@ -358,7 +358,7 @@ void guard_answer_exec(const struct guard_exec *e)
 
 	show(e->vector, shown);
 	/* What is not there is not found: a search of PATH goes on. */
-	rule = e->program->path[0] ? judge_call(e) : NULL;
+	rule = e->program->is_missing ? NULL : judge_call(e);
 	if (!rule) {
 		go_on(e);
 		return;

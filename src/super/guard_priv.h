@@ -131,6 +131,7 @@ struct guard_question {
 /* What a path to execute leads to; empty when that cannot be told. */
 struct guard_program {
 	struct guard_question question;
+	bool is_missing;		/* there is nothing */
 	uint64_t dev, ino;
 	size_t n_head;
 	char path[PATH_MAX];

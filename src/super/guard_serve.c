@@ -297,10 +297,15 @@ static int tell_program(struct guard_actor *a)
 	int base = a->fds[GUARD_SLOT_NEW];
 	cleanup_fd int fd = -1;
 
-	if (!*new_text(a))
+	if (!*new_text(a)) {
 		describe(a, base, &p);
-	else if (guard_find(a, base, new_text(a), true, &fd) == 0)
-		describe(a, fd, &p);
+	} else {
+		int rc = guard_find(a, base, new_text(a), true, &fd);
+
+		p.is_missing = rc == -ENOENT || rc == -ENOTDIR;
+		if (rc == 0)
+			describe(a, fd, &p);
+	}
 	/* If the reader is gone, so are we soon. */
 	(void)!guard_send(a->w->sock, &p, sizeof(p), NULL, 0);
 	return GUARD_ANSWERED;

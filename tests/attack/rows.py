@@ -326,6 +326,8 @@ for what, act in (
         ("a race: threads", "./probe race-thread")):
     row(f"blocked with arguments: {what}", act, opts="--policy p.toml", told="test -e mark",
         setup=BLOCK + (MANY if "many" in what else ""))
+row("blocked with arguments: a hard link", "./t mark", opts="--policy p.toml", told="test -e mark",
+    setup=BLOCK + f"ln {T} t", who="root", alone="/usr may be another file system")
 row("blocked: a part of busybox", "busybox touch mark", opts="--block-command touch",
     told="test -e mark")
 row("blocked: a part of busybox, by its shell", "busybox sh -c 'touch mark'",
