@@ -23,17 +23,14 @@
 #include "base/err.h"
 #include "plan/net.h"
 
-#define GATE_MAX_PORTS	64	/* listeners, and datagram sockets, of one cordon */
-
-/* Sockets that were made inside; the gate takes them.  -1: there is none. */
+/* Sockets that were made inside.  -1: there is none. */
 struct gate_fds {
-	int listener;		/* transparent; NET_TPROXY */
-	int ports[GATE_MAX_PORTS];	/* as plan_net.ports; NET_PORTS */
-	int dns, dns_stream;	/* [::]:53, UDP and TCP */
-	int datagrams[GATE_MAX_PORTS];	/* one for each port of plan_net.datagrams */
-	uint16_t datagram_ports[GATE_MAX_PORTS];
-	int refusals;		/* NFLOG: what nf_tables refused */
-	int table;		/* NETLINK_NETFILTER: to change the sets */
+	int listener;			/* transparent; NET_TPROXY */
+	int ports[MAX_NET_PORTS];	/* NET_PORTS */
+	int dns, dns_stream;		/* [::]:53, UDP and TCP */
+	int datagrams[MAX_NET_PORTS];	/* one for each port of plan_net.datagrams */
+	int refusals;			/* NFLOG: what nf_tables refused */
+	int table;			/* NETLINK_NETFILTER: to change the sets */
 };
 
 /* One thing that the gate decided, or the end of what it allowed. */
@@ -45,7 +42,8 @@ struct gate_report {
 	const char *host;	/* canonical */
 	unsigned port;		/* 0: a DNS question */
 	const char *address;	/* that was dialled, or "" */
-	const char *reason;	/* in the words of the policy's dialect; "" when allowed */
+	const char *reason;	/* in the words of the policy's dialect; "" when allowed; GATE_CLOSED:
+				 * why, when it was not one of the two sides */
 	const char *hint;	/* what would allow it, or "" */
 	uint64_t generation;
 	uint64_t id;		/* of the connection; 0: none */
@@ -53,11 +51,10 @@ struct gate_report {
 };
 
 struct gate_options {
-	const struct plan_net *net;	/* generation 1; its arena outlives the gate */
-	struct gate_fds fds;		/* taken, also on failure */
-	/* Called from gate_work(); must not block. */
+	const struct plan_net *net;	/* generation 1; outlives the gate */
+	/* Called from gate_work() and gate_set_policy(); must not block. */
 	void (*report)(void *arg, const struct gate_report *r);
-	/* One more TCP socket made inside (for network.expose), or -1: later,
+	/* One more TCP socket made inside is needed (network.expose); it comes
 	 * by gate_add_socket(). */
 	void (*want_socket)(void *arg);
 	void *arg;
@@ -65,14 +62,19 @@ struct gate_options {
 
 struct gate;
 
+/* Before the command starts: takes the caller's ports of network.expose, so
+ * that what cannot be had is refused in time. */
 int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_err *err) MUST_USE;
+/* The sockets are taken, also on failure.  Connections that were made before
+ * wait in them. */
+int gate_join(struct gate *g, struct gate_fds *fds, struct cordon_err *err) MUST_USE;
 /* Readable when there is work. */
 int gate_event_fd(const struct gate *g);
-/* When gate_work() is to be called even without an event, on the clock of
- * run_now_us(); INT64_MAX: not at all. */
+/* When gate_work() is to be called even without an event, in microseconds of
+ * CLOCK_MONOTONIC; INT64_MAX: not at all. */
 int64_t gate_next_us(const struct gate *g);
 void gate_work(struct gate *g);
-/* What was asked for by want_socket; the gate takes it. */
+/* What was asked for by want_socket, or -1 if it cannot be had; the gate takes it. */
 void gate_add_socket(struct gate *g, int fd);
 /* The next generation, atomically; `net` outlives the gate.  Connections that
  * it refuses are cut before this returns.  On failure nothing has changed. */

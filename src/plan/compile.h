@@ -30,6 +30,9 @@ struct plan_request {
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	enum plan_consent consent;
+	const struct net_reroute *reroutes;	/* --connect-to */
+	size_t n_reroutes;
+	bool all_phases;		/* refuse a phase that this machine cannot hold, too */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

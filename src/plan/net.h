@@ -8,7 +8,7 @@
 #ifndef PLAN_NET_H
 #define PLAN_NET_H
 
-#include "policy/host.h"
+#include "host/caps.h"
 #include "policy/match.h"
 
 /* How the network is held, best first; cordon doctor says what a machine has. */
@@ -63,5 +63,37 @@ struct plan_net {
 
 /* The name by which the inside knows the host's loopback. */
 #define NET_HOST_NAME	"host.cordon.internal"
+
+/* What is not in the policy. */
+struct net_options {
+	const struct host_caps *caps;
+	const char *const *environ;	/* the caller's; ends with NULL */
+	const struct net_reroute *reroutes;
+	size_t n_reroutes;
+};
+
+/* Is the host's own network meant? */
+bool net_is_open(const struct section *s);
+/* Is it neither open nor closed, so that something has to judge? */
+bool net_needs_gate(const struct section *s);
+/* What this machine lacks to hold a section that needs a gate, or
+ * N_HOST_FEATURES. */
+enum host_feature net_find_missing(const struct section *s, const struct host_caps *caps);
+/* The best rung that keeps the meaning; N_NET_RUNGS: there is none. */
+enum net_rung net_find_rung(const struct section *s, const struct host_caps *caps);
+/* Can it be held?  If not, names what asks and what is missing. */
+int net_check(const struct section *s, const struct host_caps *caps,
+	      struct cordon_err *err) MUST_USE;
+/* The base of `p`, or one of its phases, with defaults filled in.  Refuses as
+ * net_check(). */
+int net_compile(const struct policy *p, const struct section *s, const struct net_options *o,
+		struct arena *a, struct plan_net *ret, struct cordon_err *err) MUST_USE;
+/* HOST:PORT:ADDR:PORT, where either port may be empty and IPv6 stands in
+ * brackets. */
+int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WHY]) MUST_USE;
+/* For people; of a proxy never more than its address. */
+void net_print(const struct plan_net *net, struct buf *out);
+/* The features of the kernel behind a rung, in a few words. */
+const char *net_rung_about(enum net_rung rung);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "backend/native/native.h"
 
+struct network;
+
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
@@ -19,6 +21,7 @@ struct init {
 	int masks;		/* where masks are cloned from, or -1 */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
+	const struct network *network;
 	struct native_fds fds;
 };
 
@@ -29,11 +32,16 @@ _Noreturn void init_main(struct init *in);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
+/* Before the clone: what will be sent to the kernel to set up the network. */
+int network_new(const struct plan *plan, const struct network **ret,
+		struct cordon_err *err) MUST_USE;
+
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);
 int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
+int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 
 #endif
