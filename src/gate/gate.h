@@ -47,7 +47,7 @@ struct gate_report {
 	const char *hint;	/* what would allow it, or "" */
 	uint64_t generation;
 	uint64_t id;		/* of the connection; 0: none */
-	uint64_t bytes_out, bytes_in;	/* GATE_CLOSED */
+	uint64_t bytes_out, bytes_in, duration_ms;	/* GATE_CLOSED */
 };
 
 struct gate_options {

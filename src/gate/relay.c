@@ -1,0 +1,347 @@
+/* The bytes of a connection: spliced where they pass unseen, read and judged
+ * where they do not.  Nothing here waits: what cannot go on is left where it is,
+ * and its source is not read further, so that a slow reader slows the writer. */
+#include "gate/conn_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SPLICE_BYTES	(256u << 10)
+#define READ_BYTES	(16u << 10)
+#define ROUNDS		8	/* before others have their turn */
+
+/* ---- lanes --------------------------------------------------------------- */
+
+void lane_init(struct lane *l)
+{
+	*l = (struct lane){ .pipe = { { -1, -1 } } };
+}
+
+void lane_release(struct gate *g, struct lane *l)
+{
+	if (l->pipe.fd[0] >= 0)
+		pipe_give(g, &l->pipe, l->n_piped == 0);
+	free(l->held);
+	l->held = NULL;
+	l->n_held = l->cap_held = l->n_done = l->n_send = l->n_written = l->n_piped = 0;
+}
+
+/* No room for a whole reading: the server has to take something first. */
+static bool lane_is_full(const struct lane *l)
+{
+	return l->n_held + READ_BYTES / 4 > MAX_PEEK_HELD + READ_BYTES;
+}
+
+unsigned char *lane_get_room(struct lane *l, size_t n)
+{
+	unsigned char *more;
+
+	if (l->n_held + n > MAX_PEEK_HELD + READ_BYTES)
+		return NULL;
+	if (l->n_held + n <= l->cap_held)
+		return l->held + l->n_held;
+	more = realloc(l->held, l->n_held + n);
+	if (!more)
+		return NULL;
+	l->held = more;
+	l->cap_held = l->n_held + n;
+	return l->held + l->n_held;
+}
+
+/* What was written and need not be shown again goes. */
+static void lane_forget(struct lane *l)
+{
+	size_t n = MIN(l->n_done, l->n_written);
+
+	if (!n)
+		return;
+	l->n_held -= n;
+	memmove(l->held, l->held + n, l->n_held);
+	l->n_done -= n;
+	l->n_send -= n;
+	l->n_written -= n;
+	if (!l->n_held && l->cap_held > READ_BYTES) {
+		free(l->held);
+		l->held = NULL;
+		l->cap_held = 0;
+	}
+}
+
+/* ---- unseen bytes -------------------------------------------------------- */
+
+enum moved {
+	MOVED_ALL,		/* the source is empty for now */
+	MOVED_SOME,		/* there may be more */
+	MOVED_BLOCKED,		/* the other side takes no more for now */
+	MOVED_BROKEN,
+	N_MOVED
+};
+
+static enum moved splice_out(struct conn *c, struct lane *l, int to)
+{
+	while (l->n_piped) {
+		ssize_t n = splice(l->pipe.fd[0], NULL, to, NULL, l->n_piped,
+				   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? MOVED_BLOCKED : MOVED_BROKEN;
+		if (n == 0)
+			return MOVED_BROKEN;
+		l->n_piped -= (size_t)n;
+		l->n_bytes += (uint64_t)n;
+	}
+	pipe_give(c->g, &l->pipe, true);
+	return MOVED_ALL;
+}
+
+/* At most `max` bytes from one socket to the other, unseen. */
+static enum moved splice_lane(struct conn *c, struct lane *l, int from, int to, uint64_t max)
+{
+	enum moved out = splice_out(c, l, to);
+	ssize_t n;
+
+	if (out != MOVED_ALL || l->eof)
+		return out;
+	if (pipe_take(c->g, &l->pipe) < 0)
+		return MOVED_BROKEN;
+	do
+		n = splice(from, NULL, l->pipe.fd[1], NULL, MIN(max, SPLICE_BYTES),
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		pipe_give(c->g, &l->pipe, true);
+		l->eof = n == 0;
+		return n == 0 || errno == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
+	}
+	l->n_piped = (size_t)n;
+	if (l == &c->up && c->peek)
+		peek_skip(c->peek, (uint64_t)n);
+	out = splice_out(c, l, to);
+	/* Less than was asked for: most likely that was all.  If not, the set
+	 * says so again. */
+	return out != MOVED_ALL ? out : (size_t)n < MIN(max, SPLICE_BYTES) ? MOVED_ALL : MOVED_SOME;
+}
+
+/* ---- judged bytes -------------------------------------------------------- */
+
+/* False: refused, and the connection is no more what it was. */
+static bool judge(struct conn *c)
+{
+	struct lane *l = &c->up;
+	struct peek_step step = peek_feed(c->peek, l->held ? l->held + l->n_done : NULL,
+					  l->n_held - l->n_done, l->eof);
+
+	if (step.verdict == PEEK_REFUSED) {
+		conn_refuse_bytes(c);
+		return false;
+	}
+	l->n_send = MAX(l->n_send, l->n_done + step.send);
+	l->n_done += step.done;
+	if (step.verdict == PEEK_RAW) {
+		l->n_done = l->n_send = l->n_held;
+		free(c->peek);
+		c->peek = NULL;
+	}
+	return true;
+}
+
+static enum moved write_held(struct conn *c)
+{
+	struct lane *l = &c->up;
+
+	while (c->state == CONN_RELAY && l->n_written < l->n_send) {
+		ssize_t n = send(c->server.fd, l->held + l->n_written, l->n_send - l->n_written,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? MOVED_BLOCKED : MOVED_BROKEN;
+		l->n_written += (size_t)n;
+		l->n_bytes += (uint64_t)n;
+	}
+	lane_forget(l);
+	return l->n_written < l->n_send ? MOVED_BLOCKED : MOVED_ALL;
+}
+
+/* Reads what there is room for, and judges it. */
+static enum moved read_held(struct conn *c)
+{
+	struct lane *l = &c->up;
+	unsigned char *room;
+	ssize_t n;
+
+	if (l->eof)
+		return MOVED_ALL;
+	room = lane_get_room(l, l->n_held ? READ_BYTES / 4 : READ_BYTES);
+	if (!room)
+		return MOVED_BLOCKED;	/* it waits for the server (peek.h, [PK3]) */
+	n = recv(c->client.fd, room, l->cap_held - l->n_held, MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
+	l->eof = n == 0;
+	l->n_held += (size_t)n;
+	if (!judge(c))
+		return MOVED_BLOCKED;
+	return n == 0 ? MOVED_ALL : MOVED_SOME;
+}
+
+/* From the client while its bytes are judged. */
+static enum moved move_judged(struct conn *c)
+{
+	struct lane *l = &c->up;
+	enum moved m = write_held(c);
+	uint64_t unseen;
+
+	if (m != MOVED_ALL)
+		return m;
+	unseen = c->peek && !l->n_held ? peek_unseen(c->peek) : 0;
+	if (l->n_piped || (unseen && c->state == CONN_RELAY))
+		return splice_lane(c, l, c->client.fd, c->server.fd, unseen);
+	m = read_held(c);
+	if (m != MOVED_SOME || (c->state != CONN_RELAY && c->state != CONN_DIAL &&
+				c->state != CONN_TUNNEL && c->state != CONN_RESOLVE))
+		return m;
+	return write_held(c) == MOVED_BROKEN ? MOVED_BROKEN : m;
+}
+
+/* The server's answer to an upgrade is looked at before it passes, and no more
+ * passes than was looked at. */
+static enum moved move_shown(struct conn *c)
+{
+	unsigned char bytes[4096];
+	enum moved m = splice_out(c, &c->down, c->client.fd);
+	ssize_t n;
+
+	if (m != MOVED_ALL)
+		return m;
+	n = recv(c->server.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
+	if (n > 0)
+		peek_response_feed(c->peek, bytes, (size_t)n);
+	m = splice_lane(c, &c->down, c->server.fd, c->client.fd, n > 0 ? (uint64_t)n : 1);
+	/* What was held for the answer is judged by it. */
+	if (!peek_wants_response(c->peek) && !judge(c))
+		return MOVED_BLOCKED;
+	return m == MOVED_ALL && n > 0 ? MOVED_SOME : m;
+}
+
+/* ---- both directions ----------------------------------------------------- */
+
+static enum moved move_up(struct conn *c)
+{
+	struct lane *l = &c->up;
+	enum moved m = MOVED_ALL;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (c->peek || l->n_held)
+			m = move_judged(c);
+		else if (c->state == CONN_RELAY)
+			m = splice_lane(c, l, c->client.fd, c->server.fd, UINT64_MAX);
+		else
+			return MOVED_BLOCKED;	/* there is no server yet */
+		if (m != MOVED_SOME)
+			break;
+	}
+	return m;
+}
+
+static enum moved move_down(struct conn *c)
+{
+	enum moved m = MOVED_ALL;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (c->peek && peek_wants_response(c->peek))
+			m = move_shown(c);
+		else
+			m = splice_lane(c, &c->down, c->server.fd, c->client.fd, UINT64_MAX);
+		if (m != MOVED_SOME || c->state != CONN_RELAY)
+			break;
+	}
+	return m;
+}
+
+/* A direction that has ended is told to the other side, once all of it went. */
+static void pass_end(struct lane *l, int to)
+{
+	if (l->eof && !l->shut && !l->n_piped && l->n_written == l->n_held) {
+		shutdown(to, SHUT_WR);
+		l->shut = true;
+	}
+}
+
+static bool is_pending(const struct lane *l)
+{
+	return l->n_piped || l->n_written < l->n_send;
+}
+
+/* What either side is waited for; both ended: it is out of the set, since an
+ * end is told for ever. */
+static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
+{
+	uint32_t events = 0;
+
+	if (from->eof && to->shut) {
+		watch_leave(c->g, w);
+		return 0;
+	}
+	if (!from->eof && !is_pending(from) && !lane_is_full(from))
+		events |= EPOLLIN;
+	if (is_pending(to))
+		events |= EPOLLOUT;
+	return watch_set(c->g, w, events);
+}
+
+/* While there is no server: what the client sends is judged, and held. */
+static void move_early(struct conn *c)
+{
+	uint32_t events = 0;
+	enum moved m = MOVED_ALL;
+
+	if (c->peek || c->up.n_held)
+		m = move_up(c);
+	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
+		return;
+	if (m == MOVED_BROKEN) {
+		conn_end(c, true, NULL);
+		return;
+	}
+	if (c->peek && !c->up.eof && !is_pending(&c->up) && c->up.n_held < READ_BYTES)
+		events = EPOLLIN;
+	if (watch_set(c->g, &c->client, events) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
+void relay_move(struct conn *c, bool up, bool down)
+{
+	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
+	bool asked = c->peek && peek_wants_response(c->peek);
+
+	if (c->state != CONN_RELAY) {
+		move_early(c);
+		return;
+	}
+	if (down)
+		moved_down = move_down(c);
+	/* The answer may have freed what was held. */
+	if (c->state == CONN_RELAY && (up || asked))
+		moved_up = move_up(c);
+	if (c->state != CONN_RELAY)
+		return;
+	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN) {
+		conn_end(c, true, NULL);
+		return;
+	}
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
