@@ -69,6 +69,23 @@ def compare(name, command, rounds):
         tell(f"run: {name}, {way}, against bare", took, "us", round(bare, 1), round(took / bare, 3))
 
 
+def executions(rounds, count=200):
+    """A program that starts programs, where commands with arguments are blocked: each of its
+    executions is judged.  Against the same where nothing is blocked."""
+    loop = f"i=0; while [ $i -lt {count} ]; do /bin/true; i=$((i+1)); done"
+    rows = [[CORDON, "run", "--no-policy", *words, "--", "/bin/sh", "-c", loop]
+            for words in ([], ["--block-command", "rm -rf /"])]
+    times = [[], []]
+    for round_ in range(rounds + 1):
+        for n, argv in enumerate(rows):
+            took = spend(argv)
+            if round_:
+                times[n].append(took)
+    free, judged = (typical(t) / count for t in times)
+    tell("run: an execution that is judged, against a free one", judged, "us", round(free, 1),
+         round(judged / free, 3))
+
+
 def throughput(workers, seconds=2.0):
     """Runs of /bin/true a second."""
     pids = []
@@ -119,6 +136,7 @@ def main():
         compare("/bin/true", ["/bin/true"], ROUNDS)
         compare("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], ROUNDS // 5)
         compare("git status", ["/usr/bin/git", "status"], ROUNDS // 4)
+        executions(max(ROUNDS // 10, 1))
         throughput(1)
         throughput(2)
         memory()

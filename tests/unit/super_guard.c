@@ -221,7 +221,7 @@ static void test_start_fails_cleanly(void)
 	o.userns = alive[0];
 	before = open_descriptors();
 	is_int(guard_start(&o, &guard, &err), 0, "%s", err.msg);
-	is_int(guard_read_ready(guard, &err), -1, "a pipe is no namespace");
+	is_int(guard_recv_ready(guard, &err), -1, "a pipe is no namespace");
 	is_int(err.code, CORDON_E_HOST, "%s", err.msg);
 	ok(strstr(err.msg, "user namespace") != NULL, "%s", err.msg);
 	guard_stop(guard);
