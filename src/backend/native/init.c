@@ -253,9 +253,13 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 /* What an execution could give back. */
 static int drop_bounds(struct cordon_err *err)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
+	int cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap) == 0)
+		cap++;
+	/* The first that the kernel does not know. */
+	if (errno != EINVAL || prctl(PR_CAPBSET_READ, cap) >= 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)

@@ -3,6 +3,7 @@
 #ifndef BACKEND_INIT_PRIV_H
 #define BACKEND_INIT_PRIV_H
 
+#include "backend/native/folder.h"
 #include "backend/native/native.h"
 
 struct init {
@@ -16,6 +17,8 @@ struct init {
 	const char *const *programs;	/* what to try to execute, in this order; ends with NULL */
 	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
 	int root;		/* the new root */
+	struct folder place;	/* in the new root, where the last mount went */
+	struct folder seen;	/* in the new root, with its links followed */
 	int masks;		/* where masks are cloned from, or -1 */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
