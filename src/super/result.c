@@ -30,16 +30,19 @@ void run_result_init(struct run_result *r)
 void run_result_add_denial(struct run_result *r, const char *kind, const char *what,
 			   const char *reason, const char *hint)
 {
-	struct run_denial *d = &r->denials[r->n_denials];
+	struct run_denial *d;
 
+	if (!r->denials)
+		r->denials = calloc(MAX_DENIALS, sizeof(*r->denials));
 	for (size_t i = 0; i < r->n_denials; i++)
 		if (strcmp(r->denials[i].what, what) == 0 &&
 		    strcmp(r->denials[i].kind, kind) == 0) {
 			r->denials[i].count++;
 			return;
 		}
-	if (r->n_denials == MAX_DENIALS)
+	if (!r->denials || r->n_denials == MAX_DENIALS)
 		return;
+	d = &r->denials[r->n_denials];
 	*d = (struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
 	if (d->what && d->hint) {
 		r->n_denials++;
@@ -57,6 +60,8 @@ void run_result_release(struct run_result *r)
 		free(r->denials[i].what);
 		free(r->denials[i].hint);
 	}
+	free(r->denials);
+	r->denials = NULL;
 	r->n_denials = 0;
 }
 

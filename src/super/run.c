@@ -339,6 +339,7 @@ static void wait_for_end(struct run *r)
 	int status;
 
 	kill_tree(r);
+	live_remove(&r->live);		/* while the kernel takes it apart */
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);

@@ -35,7 +35,7 @@ struct run_result {
 	bool truncated[2];
 	int64_t duration_ms;
 	struct limiter_usage usage;
-	struct run_denial denials[MAX_DENIALS];
+	struct run_denial *denials;	/* MAX_DENIALS of them, once there is one */
 	size_t n_denials;
 };
 
