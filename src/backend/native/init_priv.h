@@ -22,6 +22,9 @@ struct init {
 	int masks;		/* where masks are cloned from, or -1 */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
+	pid_t netns_maker;	/* the task that makes the network namespace */
+	int netns;		/* what it made; -1: nothing, for netns_error */
+	int netns_error;
 	struct native_fds fds;
 };
 
@@ -37,6 +40,8 @@ int step_open_sources(struct init *in, struct cordon_err *err);
 int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
+int step_begin_network(struct init *in, struct cordon_err *err);
+int step_enter_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 
 #endif

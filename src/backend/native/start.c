@@ -115,7 +115,7 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 		      struct cordon_err *err)
 {
 	struct clone_args args = {
-		.flags = plan->clone_flags | CLONE_PIDFD,
+		.flags = (plan->clone_flags & ~(unsigned long)CLONE_NEWNET) | CLONE_PIDFD,
 		.pidfd = (uintptr_t)&c->pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -149,6 +149,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .groups = groups,
 			   .root = -1,
 			   .masks = -1,
+			   .netns = -1,
 			   .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1 };
 	int ends[2];
