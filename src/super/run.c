@@ -442,6 +442,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
+	if (native_grant(r->plan, &r->child, err) < 0)
+		return -1;
 	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
@@ -476,7 +478,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.plan = plan,
 		.res = ret,
 		.cgroup = caps->cgroup,
-		.child = { .pidfd = -1, .control = -1 },
+		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.old_pipe = SIG_ERR,
@@ -516,6 +518,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
+	fd_close(&r.child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
 	if (r.signals >= 0)

@@ -22,12 +22,12 @@ CORDON = os.environ["CORDON"]
 # Names of calls between the supervisor's first and the command's exec.
 CALLS = """clone3 clone open_tree move_mount mount_setattr fsopen fsconfig fsmount mount chroot
     fchdir chdir openat2 landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl
-    capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup2 dup3 fcntl sendmsg
-    sendto recvfrom recvmsg setgroups mkdirat symlinkat mkdir faccessat2 signalfd4 pipe2 unshare
-    rt_sigprocmask newfstatat readlink openat write execve""".split()
+    capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup3 fcntl sendmsg
+    sendto recvfrom recvmsg setgroups mkdirat mknodat symlinkat mkdir faccessat2 signalfd4 pipe2
+    unshare setns rt_sigprocmask newfstatat readlink openat write execve""".split()
 
 # Not every machine and user makes these.
-RARE = {"setgroups", "mkdir", "clone", "unshare", "dup3", "faccessat2"}
+RARE = {"setgroups", "mkdir", "faccessat2"}
 
 # Once such a call failed, everything that follows may, too; more than this many
 # in one run says nothing new.

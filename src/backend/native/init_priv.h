@@ -11,6 +11,8 @@ struct init {
 	const struct native_stdio *io;
 	const struct native_groups *groups;
 	int control;
+	int ruleset;		/* Landlock's, or -1 */
+	const bool *outside;	/* accesses that the supervisor grants */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, laid out before the clone */
@@ -34,6 +36,14 @@ _Noreturn void init_main(struct init *in);
  * masks behind the plan's own mounts. */
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
+
+/* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
+ * the accesses need not wait for the mounts. */
+int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+		  struct cordon_err *err) MUST_USE;
+/* Those accesses, by whoever: `outside` or the rest. */
+int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
+		 struct cordon_err *err) MUST_USE;
 
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);
