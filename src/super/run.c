@@ -41,6 +41,7 @@ struct run {
 	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
+	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
 	bool paused;		/* everything inside was stopped together with us */
@@ -431,6 +432,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
+	r->hidden = prctl(PR_GET_DUMPABLE) == 1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
@@ -526,5 +528,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.signals);
 	if (r.old_pipe != SIG_ERR)
 		signal(SIGPIPE, r.old_pipe);
+	/* Nothing of the tree is left to look; and the next run's maps need it. */
+	if (r.hidden)
+		prctl(PR_SET_DUMPABLE, 1);
 	return rc;
 }

@@ -17,12 +17,12 @@ void folder_close(struct folder *f)
 	*f = FOLDER(f->at, f->resolve);
 }
 
-/* Is it the one that is open, or below one that is not there? */
-static bool is_same(const struct folder *f, const char *path, size_t n)
+/* Does `path` start with these bytes, and end there or go on below? */
+static bool is_at(const char *known, size_t n_known, const char *path, size_t n, bool below)
 {
-	if (!f->path || n < f->n || memcmp(f->path, path, f->n) != 0)
+	if (!known || n < n_known || memcmp(known, path, n_known) != 0)
 		return false;
-	return n == f->n || (f->error == ENOENT && path[f->n] == '/');
+	return n == n_known || (below && path[n_known] == '/');
 }
 
 int folder_open(struct folder *f, const char *path, const char **ret_name)
@@ -31,23 +31,28 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 	const char *slash = strrchr(path, '/');
 	size_t n = (size_t)(slash - path);
 	char name[PATH_MAX];
+	int fd;
 
 	*ret_name = slash + 1;
-	if (!is_same(f, path, n)) {
-		folder_close(f);
-		if (n + 1 >= sizeof(name)) {
-			errno = ENAMETOOLONG;
-			return -1;
-		}
-		memcpy(name, path, n);
-		memcpy(name + n, "/", 2);
-		f->fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
-		f->error = f->fd < 0 ? errno : 0;
+	if (is_at(f->path, f->n, path, n, false))
+		return f->fd;
+	errno = n + 1 >= sizeof(name) ? ENAMETOOLONG : ENOENT;
+	if (errno == ENAMETOOLONG || is_at(f->missing, f->n_missing, path, n, true))
+		return -1;
+	memcpy(name, path, n);
+	memcpy(name + n, "/", 2);
+	fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+	if (fd >= 0) {
+		if (f->fd >= 0)
+			close(f->fd);
+		f->fd = fd;
 		f->path = path;
 		f->n = n;
+	} else if (errno == ENOENT) {
+		f->missing = path;
+		f->n_missing = n;
 	}
-	errno = f->error;
-	return f->fd;
+	return fd;
 }
 
 void folder_take(struct folder *f, const char *path, int fd)

@@ -16,13 +16,14 @@
 struct folder {
 	int at;			/* what paths start from: a directory, or AT_FDCWD */
 	uint64_t resolve;	/* how, as in openat2(2) */
-	const char *path;	/* of something in it; not ours; NULL: none is open */
+	int fd;			/* O_PATH; -1: none is open */
+	const char *path;	/* of something in it; not ours */
 	size_t n;		/* bytes of `path` that name the folder */
-	int fd;			/* O_PATH; -1: it does not open, and `error` says why */
-	int error;
+	const char *missing;	/* of something in the last that is not there, or NULL */
+	size_t n_missing;
 };
 
-#define FOLDER(at, resolve)	((struct folder){ (at), (resolve), NULL, 0, -1, 0 })
+#define FOLDER(at, resolve)	((struct folder){ (at), (resolve), -1, NULL, 0, NULL, 0 })
 
 /* The folder that holds `path`, which is absolute and stays where it is; it
  * remains the folder's own.  -1 with errno.  Sets *ret_name to the last part. */

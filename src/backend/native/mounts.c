@@ -275,7 +275,7 @@ static int open_seen(struct init *in, const char *path)
 	return (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
 }
 
-/* Something was mounted where a link led to, and may cover them. */
+/* A directory was mounted where a link led to, and may cover them. */
 static void forget_folders(struct init *in)
 {
 	folder_close(&in->place);
@@ -308,7 +308,8 @@ static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
 	if (rc)
 		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
-	forget_folders(in);
+	if (tree_is_dir(place))
+		forget_folders(in);
 	if (tree >= 0)
 		close(tree);
 	close(place);
@@ -467,18 +468,21 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
 	int place = open_seen(in, m->target), mask, rc;
+	bool is_dir;
 
 	if (place < 0)
 		return is_absence()
 			       ? 0
 			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
-	mask = open_mask(in, tree_is_dir(place), err);
+	is_dir = tree_is_dir(place);
+	mask = open_mask(in, is_dir, err);
 	if (mask < 0)
 		return -1;
 	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	if (rc < 0)
 		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
-	forget_folders(in);
+	if (is_dir)
+		forget_folders(in);
 	close(mask);
 	close(place);
 	return rc;
