@@ -10,6 +10,8 @@
 #define MUST_USE		__attribute__((warn_unused_result))
 #define UNUSED			__attribute__((unused))
 #define MIN(a, b)		((a) < (b) ? (a) : (b))
+#define TEXT_OF_(x)		#x
+#define TEXT_OF(x)		TEXT_OF_(x)	/* of what a macro stands for */
 #define MAX(a, b)		((a) > (b) ? (a) : (b))
 
 /* A state that no input can bring about: say where, and stop. */

@@ -241,6 +241,8 @@ static void (*const advisers[])(const struct cordon_err *why, const struct host_
 	[FEATURE_MOUNT] = advise_mount,
 	[FEATURE_PID] = advise_pid,
 	[FEATURE_NET] = advise_net,
+	[FEATURE_TPROXY] = advise_net,
+	[FEATURE_ANYIP] = advise_net,
 	[FEATURE_IPC] = advise_ipc,
 	[FEATURE_UTS] = advise_uts,
 	[FEATURE_SECCOMP] = advise_seccomp,

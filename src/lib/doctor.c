@@ -17,6 +17,8 @@ static const struct {
 	[FEATURE_MOUNT] = { true, "files cannot be kept from the command" },
 	[FEATURE_PID] = { true, "processes could outlive the run" },
 	[FEATURE_NET] = { true, "the network cannot be taken away" },
+	[FEATURE_TPROXY] = { false, "hosts can be allowed only with their ports" },
+	[FEATURE_ANYIP] = { false, "hosts cannot be allowed by name" },
 	[FEATURE_IPC] = { true, "shared memory cannot be kept apart" },
 	[FEATURE_UTS] = { true, "the host name cannot be kept apart" },
 	[FEATURE_SECCOMP] = { true, "system calls cannot be refused" },

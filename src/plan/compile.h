@@ -29,6 +29,9 @@ struct plan_request {
 	size_t n_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
 	enum plan_consent consent;
+	const struct net_reroute *reroutes;	/* --connect-to */
+	size_t n_reroutes;
+	bool all_phases;		/* refuse a phase that this machine cannot hold, too */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/net.h"
 #include "policy/field.h"
 
 /* As in require, may_lack and the result. */
@@ -130,6 +131,7 @@ struct plan {
 	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
+	struct plan_net net;
 	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 

@@ -154,6 +154,7 @@ static void print_cage(const struct plan *p, struct buf *out)
 				   namespaces[i].effect);
 	print_files(p, out);
 	buf_puts(out, "rights     none         no capability, PR_SET_NO_NEW_PRIVS\n");
+	net_print(&p->net, out);
 	if (p->filter)
 		buf_printf(out, "seccomp    %-12s %zu instructions\n", "filter", p->n_filter);
 	if (p->no_inet)

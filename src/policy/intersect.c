@@ -283,21 +283,48 @@ static int settle_protections(struct merge *m, struct section *s)
 	return drop_items(m, s, F_MAY_LACK, by);
 }
 
-/* A side that is closed altogether leaves no list [M4]; a rule that the other
- * side denies is gone [M5]. */
-static int settle_network(struct merge *m, struct section *s)
+static int drop_denied_hosts(struct merge *m, struct section *s, enum field_id id)
 {
-	const struct field_value *allow = &s->f[F_NETWORK_ALLOW], *deny = &s->f[F_NETWORK_DENY];
+	const struct field_value *allow = &s->f[id], *deny = &s->f[F_NETWORK_DENY];
 	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
 	const struct item *const *by;
 
-	if (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
-		s->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
 	if (!allow->n || !deny->n)
 		return 0;
 	if (items_find_covering(allow, F_NETWORK_DENY, deny, &scratch, &by, m->err) < 0)
 		return -1;
-	return drop_items(m, s, F_NETWORK_ALLOW, by);
+	return drop_items(m, s, id, by);
+}
+
+/* A side that is closed altogether leaves no list [M4]; a rule that the other
+ * side denies is gone [M5]. */
+static int settle_network(struct merge *m, struct section *s)
+{
+	if (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
+		s->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
+	if (drop_denied_hosts(m, s, F_NETWORK_ALLOW) < 0)
+		return -1;
+	return drop_denied_hosts(m, s, F_NETWORK_UDP_ALLOW);
+}
+
+/* A closed network leads nowhere [M4]. */
+static int settle_closed(struct merge *m, struct section *s)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	if (!mode->set || mode->number != NETWORK_NONE)
+		return 0;
+	for (int i = 0; i < N_FIELDS; i++) {
+		struct field_value *v = &s->f[i];
+
+		m->id = (enum field_id)i;
+		for (size_t k = 0; field_leads_out(m->id) && k < v->n; k++)
+			if (note_cut_item(m, &v->items[k], mode->at) < 0)
+				return -1;
+		if (field_leads_out(m->id))
+			*v = (struct field_value){ .set = v->set, .at = v->at };
+	}
+	return 0;
 }
 
 static int drop_denied_roots(struct merge *m, struct section *s, enum field_id id)
@@ -333,7 +360,8 @@ static int settle_roots(struct merge *m, struct section *s)
 
 static bool is_network(int id)
 {
-	return id == F_NETWORK_MODE || id == F_NETWORK_ALLOW || id == F_NETWORK_DENY;
+	return id == F_NETWORK_MODE || id == F_NETWORK_ALLOW || id == F_NETWORK_DENY ||
+	       id == F_NETWORK_UDP_ALLOW;
 }
 
 /* Without `skip_network`, which is then in `ret` already. */
@@ -352,7 +380,9 @@ static int merge_fields(struct merge *m, const struct section *a, const struct s
 		else if (merges[fields[id].merge](m, x, y, &ret->f[id]) < 0)
 			return -1;
 	}
-	return skip_network ? 0 : settle_network(m, ret);
+	if (!skip_network && settle_network(m, ret) < 0)
+		return -1;
+	return settle_closed(m, ret);
 }
 
 static int merge_base(struct merge *m, const struct section *a, const struct section *b,

@@ -73,6 +73,7 @@ int item_cmp(enum field_kind kind, const struct item *a, const struct item *b)
 	switch (kind) {
 	case KIND_ALLOW_HOSTS:
 	case KIND_DENY_HOSTS:
+	case KIND_ENDPOINTS:
 		return host_rule_cmp(a->host, b->host);
 	case KIND_PORTS:
 		return (a->port > b->port) - (a->port < b->port);

@@ -13,9 +13,11 @@
  *      the writable roots are added when a text is read, and cut when policies
  *      are composed.  As read, a read root inside a writable one is a protected
  *      path instead.
- * [M4] network.allow is set exactly when network.mode is allowlist.
- * [M5] Nothing is granted that is denied altogether: no allow rule is covered
- *      by a deny rule, no root lies in a denied path, and what is required is
+ * [M4] network.allow is set exactly when network.mode is allowlist; under
+ *      no-network nothing leads out: network.host_ports and network.udp_allow are
+ *      empty.
+ * [M5] Nothing is granted that is denied altogether: no rule of network.allow or
+ *      network.udp_allow is covered by a deny rule, no root lies in a denied path, and what is required is
  *      not in may_lack.  Reading refuses it, composing drops it; so what is
  *      printed can be read.
  */
@@ -34,7 +36,7 @@ struct item {
 	struct str value;	/* maps: the value; else a note of the dialect */
 	struct place at;	/* where it was written */
 	union {
-		const struct host_rule *host;		/* host lists */
+		const struct host_rule *host;		/* host lists and endpoints */
 		const struct command_rule *command;	/* command lists */
 		uint16_t port;				/* port lists */
 	};
@@ -44,7 +46,7 @@ struct field_value {
 	bool set;
 	struct place at;	/* where it was written (lists: the whole list) */
 	int64_t number;		/* words: place in field_words(); numbers: bytes, ms, count */
-	struct str text;	/* KIND_TEXT */
+	struct str text;	/* SHAPE_TEXT */
 	struct item *items;	/* lists and maps */
 	size_t n, cap;
 };

@@ -44,6 +44,7 @@ static void print_item(enum field_kind kind, const struct item *item, struct buf
 	switch (kind) {
 	case KIND_ALLOW_HOSTS:
 	case KIND_DENY_HOSTS:
+	case KIND_ENDPOINTS:
 		host_rule_print(item->host, out);
 		break;
 	case KIND_PORTS:
@@ -75,6 +76,12 @@ int item_text(enum field_kind kind, const struct item *item, struct arena *a, st
 
 	print_item(kind, item, &out);
 	return keep_text(&out, a, ret);
+}
+
+/* Written without quotes. */
+static bool is_count(enum field_kind kind)
+{
+	return kind == KIND_COUNT || kind == KIND_CONNECTIONS;
 }
 
 static void print_number(enum field_kind kind, int64_t number, struct buf *out)
@@ -172,7 +179,7 @@ static void print_value(enum field_id id, const struct section *s, const struct 
 			   field_words(kind)[v->number]);
 		return;
 	case SHAPE_NUMBER:
-		if (kind == KIND_COUNT && v->number != LIMIT_NONE) {
+		if (is_count(kind) && v->number != LIMIT_NONE) {
 			print_number(kind, v->number, out);
 			return;
 		}
@@ -263,7 +270,7 @@ static void print_default(enum field_id id, struct buf *out)
 			rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 		}
 		buf_puts(out, is_map ? "}" : "]");
-	} else if (kind == KIND_SWITCH) {
+	} else if (kind == KIND_SWITCH || kind == KIND_CONNECTIONS) {
 		buf_str(out, rest);
 	} else {
 		print_toml_string(rest, out);
@@ -289,6 +296,16 @@ static void open_table(struct str phase, enum field_id id, struct str *shown, st
 	buf_puts(out, "]\n");
 }
 
+/* A phase without a network has none of what leads out of its base [M4], which
+ * need not be said. */
+static bool is_implied(const struct section *s, const struct section *base, enum field_id id)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	return base && base->f[id].set && field_leads_out(id) && mode->set &&
+	       mode->number == NETWORK_NONE;
+}
+
 static void print_section(const struct section *s, const struct section *base, struct str phase,
 			  bool defaults, struct buf *out)
 {
@@ -298,7 +315,7 @@ static void print_section(const struct section *s, const struct section *base, s
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
 
-		if (!v->set && (!defaults || base || !has_default(id)))
+		if ((!v->set && (!defaults || base || !has_default(id))) || is_implied(s, base, id))
 			continue;
 		/* [M4] needs the list beside the mode even where it is the base's. */
 		if (base && (!field_in_phase(id) || field_value_eq(id, v, &base->f[i])) &&
@@ -366,7 +383,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 		json_put_text(out, field_words(kind)[v->number]);
 	} else if (shape == SHAPE_NUMBER && v->number == LIMIT_NONE) {
 		json_put_text(out, "none");
-	} else if (kind == KIND_COUNT) {
+	} else if (is_count(kind)) {
 		json_put_int(out, v->number);
 	} else if (shape == SHAPE_NUMBER) {
 		cleanup_buf struct buf text = BUF(64);

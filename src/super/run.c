@@ -103,7 +103,7 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
-	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
 	/* The plan has no such limits where nothing can count them. */

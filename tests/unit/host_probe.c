@@ -59,7 +59,8 @@ static void test_caps_text_may_leave_out_and_comment(void)
 
 	ok(host_caps_parse(text, &caps, &err) == 0, "%s", err.msg);
 	is_text(caps_text(&caps),
-		"userns = true\nmount = false\npid = false\nnet = false\nipc = false\nuts = false\n"
+		"userns = true\nmount = false\npid = false\nnet = false\n"
+		"tproxy = false\nanyip = false\nipc = false\nuts = false\n"
 		"seccomp = false\nnotify = false\nlandlock = 7\noverlay = false\ncgroup = v1\n"
 		"task_clock = false\nidmap = false\ndocker = false\nroot = false\n",
 		"what is not named");

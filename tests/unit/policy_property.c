@@ -41,6 +41,10 @@ static const char *const hosts[] = { "example.com",    "*.example.com", "**.exam
 				     "10.1.0.0/16",    "10.1.2.3",	"2001:db8::/32",
 				     "2001:db8::1",    "0.0.0.0/0",	"**.test", NULL };
 static const char *const ports[] = { "", "", ":443", ":80", ":80-90", ":85-443", ":1-65535", NULL };
+static const char *const endpoints[] = { "example.com:123", "a.example.com:443", "10.1.2.3:85",
+					 "[2001:db8::1]:80", "test:123", "other:9", NULL };
+static const char *const tls[] = { "strict", "name-only", NULL };
+static const char *const proxies[] = { "http://proxy.example:3128", "${HTTPS_PROXY}", NULL };
 static const char *const names[] = {
 	"A", "A*", "AB", "AB*", "ABC", "*", "B", "B_TOKEN", "AC*", NULL
 };
@@ -111,6 +115,16 @@ static void put_tables(struct buf *out, const char *prefix)
 		buf_puts(out, "listen = \"private\"\n");
 	if (one_in(4))
 		buf_printf(out, "expose = [%u, 8080, %u]\n", 1 + below(3), 1 + below(65535));
+	if (one_in(4))
+		buf_printf(out, "host_ports = [%u, 5432]\n", 1 + below(3));
+	if (one_in(4))
+		put_list(out, "udp_allow", endpoints, 3);
+	if (one_in(4))
+		put_word(out, "tls", tls);
+	if (one_in(8))
+		put_word(out, "upstream_proxy", proxies);
+	if (one_in(4))
+		buf_printf(out, "connections = %u\n", 1 + below(5000));
 	buf_printf(out, "[%slimits]\n", prefix);
 	if (one_in(2))
 		put_word(out, "memory", sizes);
@@ -447,6 +461,11 @@ static void check_section(const struct section *s, const struct section *base)
 	law(s->f[F_NETWORK_ALLOW].set ==
 		    (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST),
 	    "[M4]");
+	for (int id = 0; id < N_FIELDS; id++)
+		law(!field_leads_out((enum field_id)id) || !s->f[id].n ||
+			    !s->f[F_NETWORK_MODE].set ||
+			    s->f[F_NETWORK_MODE].number != NETWORK_NONE,
+		    "[M4] nothing leads out of a closed network");
 	for (size_t i = 0; s->f[F_FILES_READ].set && i < s->f[F_FILES_WRITE].n; i++)
 		law(in_roots(&s->f[F_FILES_READ], s->f[F_FILES_WRITE].items[i].text.s),
 		    "[M3] what is written can be read");

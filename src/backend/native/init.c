@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,32 +30,64 @@
 
 /* ---- talking to the supervisor ------------------------------------------ */
 
-static void tell(const struct init *in, const struct native_message *m, const int *fds, size_t n)
+static int send_message(const struct init *in, const struct msghdr *msg)
+{
+	ssize_t n;
+
+	do
+		n = sendmsg(in->control, msg, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -1 : 0;
+}
+
+/* That nobody hears it is no reason to stop: then the supervisor is gone, and
+ * the loop sees that. */
+static void tell(const struct init *in, const struct native_message *m)
+{
+	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
+
+	(void)send_message(in, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 });
+}
+
+/* The same with descriptors, which are closed here.  -1 with errno. */
+static int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
 	} control = { .room = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
+	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int list[N_NATIVE_FDS], rc, error;
+	size_t n = 0;
 
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		if (fds->fd[i] >= 0) {
+			m->fds[i / 64] |= 1ull << i % 64;
+			list[n++] = fds->fd[i];
+		}
 	if (n) {
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
 		control.head.cmsg_level = SOL_SOCKET;
 		control.head.cmsg_type = SCM_RIGHTS;
 		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), list, n * sizeof(int));
 	}
-	while (sendmsg(in->control, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	rc = send_message(in, &msg);
+	error = errno;
+	while (n)
+		close(list[--n]);
+	*fds = NATIVE_NO_FDS;
+	errno = error;
+	return rc;
 }
 
 static _Noreturn void fail(const struct init *in, const struct cordon_err *err)
 {
 	struct native_message m = { .kind = NATIVE_FAILED, .err = *err };
 
-	tell(in, &m, NULL, 0);
+	tell(in, &m);
 	_exit(125);
 }
 
@@ -120,22 +151,6 @@ static int step_identity(struct init *in, struct cordon_err *err)
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
 		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
 	return 0;
-}
-
-static int step_network(struct init *in, struct cordon_err *err)
-{
-	struct ifreq ifr = { .ifr_name = "lo" };
-	int fd, rc;
-
-	if (!(in->plan->clone_flags & CLONE_NEWNET))
-		return 0;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open a socket for the loopback");
-	ifr.ifr_flags = IFF_UP;
-	rc = ioctl(fd, SIOCSIFFLAGS, &ifr);
-	close(fd);
-	return rc < 0 ? err_sys(err, CORDON_E_SETUP, "cannot bring the loopback up") : 0;
 }
 
 static int step_hostname(struct init *in, struct cordon_err *err)
@@ -409,7 +424,7 @@ static void tell_exit(const struct init *in, int status)
 			   (r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1000;
 		m.max_rss_kb = r.ru_maxrss;
 	}
-	tell(in, &m, NULL, 0);
+	tell(in, &m);
 }
 
 /* Everything that can be waited for; true when the command itself ended. */
@@ -425,7 +440,7 @@ static bool reap(const struct init *in, pid_t command)
 			struct native_message m = { .kind = NATIVE_STOPPED,
 						    .value = WSTOPSIG(status) };
 
-			tell(in, &m, NULL, 0);
+			tell(in, &m);
 			continue;
 		}
 		tell_exit(in, status);
@@ -478,6 +493,20 @@ static void end_all(const struct init *in)
 	}
 }
 
+/* For what the supervisor connects to inside: a socket belongs to the network in
+ * which it was made. */
+static void make_socket(const struct init *in)
+{
+	struct native_message made = { .kind = NATIVE_SOCKET }, none = made;
+	struct native_fds fds = NATIVE_NO_FDS;
+
+	fds.fd[NATIVE_MADE] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fds.fd[NATIVE_MADE] >= 0 && tell_fds(in, &made, &fds) == 0)
+		return;
+	none.value = errno;
+	tell(in, &none);
+}
+
 /* False: the supervisor is gone. */
 static bool obey(const struct init *in, pid_t command)
 {
@@ -494,6 +523,8 @@ static bool obey(const struct init *in, pid_t command)
 		signal_all(in, m.value);
 	if (m.kind == NATIVE_TERMINATE)
 		signal_all(in, SIGCONT);
+	if (m.kind == NATIVE_SOCKET_WANTED)
+		make_socket(in);
 	return true;
 }
 
@@ -536,10 +567,9 @@ _Noreturn void init_main(struct init *in)
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
 	struct launch l = { .in = in };
-	int fds[N_NATIVE_FDS], signals;
 	sigset_t chld;
-	size_t n = 0;
 	pid_t command;
+	int signals;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		if (steps[i].run(in, &err) < 0) {
@@ -550,14 +580,11 @@ _Noreturn void init_main(struct init *in)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	for (int i = 0; i < N_NATIVE_FDS; i++)
-		if (in->fds.fd[i] >= 0) {
-			ready.value |= 1 << i;
-			fds[n++] = in->fds.fd[i];
-		}
-	tell(in, &ready, fds, n);
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
+	/* Without them nothing would be watched: then nothing is run. */
+	if (tell_fds(in, &ready, &in->fds) < 0) {
+		err_sys(&err, CORDON_E_SETUP, "cannot hand over the descriptors");
+		fail(in, &err);
+	}
 	command = launch(&l);
 	if (signals < 0 || command < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot start the command");
@@ -566,7 +593,7 @@ _Noreturn void init_main(struct init *in)
 	if (l.error) {
 		struct native_message m = { .kind = NATIVE_EXEC_FAILED, .value = l.error };
 
-		tell(in, &m, NULL, 0);
+		tell(in, &m);
 		_exit(125);
 	}
 	watch(in, command, signals);

@@ -6,6 +6,8 @@
 #include "backend/native/folder.h"
 #include "backend/native/native.h"
 
+struct network;
+
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
@@ -27,6 +29,7 @@ struct init {
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing, for netns_error */
 	int netns_error;
+	const struct network *network;
 	struct native_fds fds;
 };
 
@@ -44,6 +47,9 @@ int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_ou
 /* Those accesses, by whoever: `outside` or the rest. */
 int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
 		 struct cordon_err *err) MUST_USE;
+/* Before the clone: what will be sent to the kernel to set up the network. */
+int network_new(const struct plan *plan, const struct network **ret,
+		struct cordon_err *err) MUST_USE;
 
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);
@@ -52,6 +58,7 @@ int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
 int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
+int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 
 #endif

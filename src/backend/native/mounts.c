@@ -364,7 +364,7 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	/* Its pages are memory that no process shows: the supervisor counts them. */
-	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (in->fds.fd[i] < 0) {
 			in->fds.fd[i] = mnt;
 			return 0;
