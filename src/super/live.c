@@ -101,14 +101,19 @@ static void put_words(const struct plan *plan, struct buf *out)
 	}
 }
 
+static int open_new(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
 /* The usual case is one call; the folder of all is made once. */
 static int make_file(const char *root, const char *path)
 {
-	int how = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, fd = open(path, how, 0600);
 	struct cordon_err ignored;
+	int fd = open_new(path);
 
 	if (fd < 0 && errno == ENOENT && live_make_root(root, &ignored) == 0)
-		fd = open(path, how, 0600);
+		fd = open_new(path);
 	if (fd < 0 || check_root(root, &ignored) == 0)
 		return fd;
 	unlink(path);

@@ -22,7 +22,7 @@ CORDON = os.environ["CORDON"]
 # Names of calls between the supervisor's first and the command's exec.
 CALLS = """clone3 clone open_tree move_mount mount_setattr fsopen fsconfig fsmount mount chroot
     fchdir chdir openat2 landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl
-    capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup3 fcntl sendmsg
+    capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup2 dup3 fcntl sendmsg
     sendto recvfrom recvmsg setgroups mkdirat mknodat symlinkat mkdir faccessat2 signalfd4 pipe2
     unshare setns rt_sigprocmask newfstatat readlink openat write execve""".split()
 

@@ -218,10 +218,12 @@ static int step_cpus(struct init *in, struct cordon_err *err)
 }
 
 /* Give a descriptor the number that it keeps; -1 stays -1.  All were moved out of
- * the way before. */
-static int place_fd(int fd, int number, int flags)
+ * the way before, and only the standard streams are the command's. */
+static int place_fd(int fd, int number)
 {
-	return fd < 0 || fd == number || dup3(fd, number, flags) >= 0 ? 0 : -1;
+	if (fd < 0)
+		return 0;
+	return number < CONTROL_FD ? dup2(fd, number) : dup3(fd, number, O_CLOEXEC);
 }
 
 static int step_stdio(struct init *in, struct cordon_err *err)
@@ -237,7 +239,7 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 		fds[i] = high;
 	}
 	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++)
-		if (place_fd(fds[i], i, i < CONTROL_FD ? 0 : O_CLOEXEC) < 0)
+		if (place_fd(fds[i], i) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot set descriptor %d", i);
 	in->control = CONTROL_FD;
 	in->ruleset = in->ruleset < 0 ? -1 : RULESET_FD;

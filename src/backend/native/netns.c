@@ -24,7 +24,8 @@ static int make_main(void *arg)
 
 	/* Not from /proc, over which the masks hang meanwhile. */
 	in->netns = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
-	in->netns_error = in->netns < 0 ? errno : 0;
+	if (in->netns < 0)
+		in->netns_error = errno;
 	if (fd >= 0)
 		close(fd);
 	_exit(0);
@@ -51,7 +52,8 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 		return 0;
 	while ((rc = waitpid(in->netns_maker, NULL, 0)) < 0 && errno == EINTR)
 		;
-	errno = rc < 0 ? errno : in->netns_error;
+	if (rc >= 0)
+		errno = in->netns_error;
 	if (rc < 0 || in->netns < 0)
 		return err_sys(err, CORDON_E_HOST,
 			       "cannot make the network namespace; cordon doctor says what to do");
