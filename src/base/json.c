@@ -55,7 +55,7 @@ static void quote(struct buf *out, struct str s)
 			buf_printf(out, "\\%c", (char)c);
 		} else if (c == '\n' || c == '\t') {
 			buf_puts(out, c == '\n' ? "\\n" : "\\t");
-		} else if (c < 0x20 || c == 0x7f) {
+		} else if (!str_is_shown(c)) {	/* people look at it in a terminal */
 			buf_printf(out, "\\u%04x", (unsigned)c);
 		} else {
 			buf_add(out, s.s, n);

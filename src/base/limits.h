@@ -46,6 +46,12 @@
 #define MAX_PEEK_WHY		640		/* why a connection was refused, in words */
 #define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
 #define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
+#define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */
+#define MAX_AUDIT_WAITING	(256u << 10)	/* lines of it that are not written yet */
+#define MAX_AUDIT_BYTES		(1024u << 20)	/* of one run */
+#define MAX_AUDIT_PATH		4096
+#define MAX_DENIALS		256		/* different refusals in one result */
+#define MAX_DENIAL_LINES	20		/* of them for people */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */

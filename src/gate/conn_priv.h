@@ -4,8 +4,7 @@
 #define GATE_CONN_PRIV_H
 
 #include "gate/gate_priv.h"
-
-struct inspect;
+#include "gate/peek.h"
 
 /* [C1] CONN_RELAY is entered only from CONN_DIAL or CONN_TUNNEL, and these only
  *      with a verdict of the present generation about the very address.
@@ -21,15 +20,20 @@ enum conn_state {
 	N_CONN_STATES
 };
 
-/* One direction.  Bytes are in the pipe (spliced, unseen), or in `held` (read,
- * to be judged; only from the client), never in both. */
+/* One direction.  Bytes are in the pipe (spliced, unseen), or in `held` (read: to
+ * be judged, or what the other side did not take at once); what is held goes
+ * first.
+ *
+ * [L1] n_written <= n_send, n_done <= n_send, n_send <= n_held: of what is held the
+ *      first n_send bytes may be written and the first n_written were; the peek
+ *      wants to see all but the first n_done again. */
 struct lane {
 	struct pipe_ends pipe;
 	size_t n_piped;
 	unsigned char *held;
-	size_t n_held, cap_held;
-	size_t n_passed;		/* of these, judged and not written yet */
+	size_t n_held, cap_held, n_done, n_send, n_written;
 	uint64_t n_bytes;		/* written in all */
+	bool is_bulk;			/* the last reading was a large one: splice */
 	bool eof;			/* nothing more comes */
 	bool shut;			/* and the other side was told */
 };
@@ -41,41 +45,52 @@ struct conn {
 	uint64_t id;
 	enum conn_state state;
 	bool is_exposed;		/* from the caller's loopback to a port inside */
-	bool is_seen;			/* its bytes were judged from the first on */
+	bool is_strict;			/* its bytes were judged from the first on */
 	bool is_told;			/* that it was allowed: its end is told, too */
+	bool is_proxied;		/* by the proxy in front; `to` is the proxy then */
+	bool is_asked;			/* of the proxy */
 	struct watch client, server;
 	struct timer timer;
 	struct name *name;		/* NULL: `addr` was dialled */
+	struct name *awaited;		/* CONN_RESOLVE: whose answers it waits for */
 	struct host_addr addr;
 	uint16_t port;
 	/* Where to: what may be dialled, in this order. */
-	struct host_addr to[MAX_NAME_ANSWERS];
+	struct host_addr *to;
 	unsigned char n_to, at_to;
 	uint16_t to_port;
 	struct lane up, down;		/* from the client, from the server */
-	struct inspect *inspect;	/* NULL: bytes from the client pass unseen */
-	unsigned refuse_kind;		/* enum peek_kind: how to tell the client */
+	struct peek *peek;		/* NULL: bytes from the client pass unseen */
 };
 
 /* conn.c */
 const struct host *conn_host(const struct conn *c, struct host *room);
-/* Gives it up: both sides are reset.  `reason` is for the log, or NULL when it
- * was one of the two sides. */
+/* Gives it up.  `reset`: both sides see that it was not an orderly end.
+ * `reason` is for the log, or NULL when it was one of the two sides. */
 void conn_end(struct conn *c, bool reset, const char *reason);
 /* The policy says no: the client is told in its own language if it can be. */
 void conn_refuse(struct conn *c, const char *reason, const char *hint);
+/* The peek said no. */
+void conn_refuse_bytes(struct conn *c);
+void conn_server_ready(struct gate *g, struct watch *w, uint32_t events);
+/* The server is there. */
+void conn_connected(struct conn *c);
 
 /* dial.c */
-/* The verdict about the present answers, and the first attempt. */
+/* The verdict about where it is, and the first attempt. */
 void dial_start(struct conn *c);
-void dial_ready(struct conn *c, uint32_t events);
-void tunnel_ready(struct conn *c, uint32_t events);
+/* An exposed port, by a socket that was made inside. */
+void dial_inside(struct conn *c, int fd);
+void dial_ready(struct conn *c);
+void tunnel_ready(struct conn *c);
 
 /* relay.c */
-/* Moves what can be moved and sets what to wait for. */
-void relay_move(struct conn *c);
-/* Bytes from the client while there is no server yet: judged, and held. */
-void relay_read_early(struct conn *c);
-void relay_release(struct conn *c);
+/* Moves what can be moved from the client (`up`) and from the server (`down`), and
+ * sets what to wait for; before there is a server it reads and judges. */
+void relay_move(struct conn *c, bool up, bool down);
+void lane_init(struct lane *l);
+void lane_release(struct gate *g, struct lane *l);
+/* Room for `n` more bytes behind those that are held, or NULL. */
+unsigned char *lane_get_room(struct lane *l, size_t n) MUST_USE;
 
 #endif

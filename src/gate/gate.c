@@ -1,5 +1,5 @@
 /* The gate's loop, timers and generations; see gate.h. */
-#include "gate/gate_priv.h"
+#include "gate/gate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "gate/gate_priv.h"
 #include "gate/refusals.h"
-#include "gate/table.h"
 
 #define EVENTS_AT_ONCE	64
 #define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn */
@@ -79,6 +79,7 @@ void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty)
 /* ---- timers -------------------------------------------------------------- */
 
 static const int64_t timer_us[N_TIMER_CLASSES] = {
+	[TIMER_RESOLVE] = 20000000,
 	[TIMER_DIAL] = 10000000,
 	[TIMER_REFUSE] = 1000000,
 	[TIMER_ACCEPT] = 50000,
@@ -200,14 +201,16 @@ void gate_tell(struct gate *g, struct gate_report *r)
 static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct refusal list[32];
-	size_t n = refusals_read(w->fd, list, ARRAY_SIZE(list));
+	bool lost = false;
+	size_t n = refusals_read(w->fd, list, ARRAY_SIZE(list), &lost);
 
 	(void)events;
 	for (size_t i = 0; i < n; i++) {
+		bool is_tcp = list[i].protocol == IPPROTO_TCP;
 		struct host h;
 		struct decide_verdict v;
 		struct decide_question q = { .host = &h, .port = list[i].port,
-					     .datagrams = list[i].is_udp };
+					     .datagrams = !is_tcp };
 		cleanup_buf struct buf name = BUF(128);
 
 		host_from_addr(&list[i].addr, &h);
@@ -218,7 +221,7 @@ static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 		if (v.allowed)
 			continue;
 		gate_tell(g, &(struct gate_report){ .kind = GATE_DENIED,
-						    .protocol = list[i].is_udp ? "udp" : "tcp",
+						    .protocol = is_tcp ? "tcp" : "udp",
 						    .host = buf_text(&name),
 						    .port = list[i].port,
 						    .reason = v.why.reason,
@@ -297,7 +300,7 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 	g->o = *o;
 	g->net = o->net;
 	g->generation = 1;
-	g->table = -1;
+	g->table.fd = -1;
 	g->dns.fd = g->dns_stream.fd = g->refusals.fd = -1;
 	g->epoll = epoll_create1(EPOLL_CLOEXEC);
 	g->names = names_new();
@@ -346,7 +349,7 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
 	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
 		return -1;
-	g->table = fd_take(&fds->table);
+	table_init(&g->table, fd_take(&fds->table));
 	for (size_t i = 0; i <= MAX_NET_PORTS; i++) {
 		int *fd = i ? &fds->ports[i - 1] : &fds->listener, rc;
 
@@ -390,6 +393,14 @@ int gate_join(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 	return rc;
 }
 
+/* No event that was read is about them any more. */
+static void free_ended(struct gate *g)
+{
+	conn_free_ended(g);
+	flow_free_ended(g);
+	dns_free_ended(g);
+}
+
 int gate_event_fd(const struct gate *g)
 {
 	return g->epoll;
@@ -409,8 +420,8 @@ void gate_work(struct gate *g)
 			if (w->fd >= 0 && w->is_in)
 				w->ready(g, w, events[i].events);
 		}
-		conn_free_ended(g);
-		if (n <= 0)
+		free_ended(g);
+		if (n < EVENTS_AT_ONCE)
 			return;
 	}
 }
@@ -418,7 +429,7 @@ void gate_work(struct gate *g)
 void gate_add_socket(struct gate *g, int fd)
 {
 	conn_plug(g, fd);
-	conn_free_ended(g);
+	free_ended(g);
 }
 
 int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_err *err)
@@ -426,13 +437,13 @@ int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_er
 	/* The sets only spare the gate what it would refuse: while they change,
 	 * and if they were wrong, nothing is allowed that decide() refuses.  So
 	 * they go first, and their failure changes nothing. */
-	if (g->table >= 0 && table_set(g->table, net->nets, net->n_nets, err) < 0)
+	if (g->table.fd >= 0 && table_write(&g->table, net, err) < 0)
 		return -1;
 	g->net = net;
 	g->generation++;
 	conn_judge_all(g);
 	flow_judge_all(g);
-	conn_free_ended(g);
+	free_ended(g);
 	return 0;
 }
 
@@ -451,7 +462,7 @@ void gate_stop(struct gate *g)
 	conn_cut_all(g, "the cordon ended");
 	flow_cut_all(g);
 	dns_cut_all(g);
-	resolver_free(g->resolver);
+	resolver_stop(g);
 	for (size_t i = 0; i < g->n_listeners; i++)
 		watch_close(g, &g->listeners[i]);
 	for (size_t i = 0; i < g->n_exposed; i++)
@@ -461,12 +472,13 @@ void gate_stop(struct gate *g)
 	watch_close(g, &g->dns);
 	watch_close(g, &g->dns_stream);
 	watch_close(g, &g->refusals);
-	fd_close(&g->table);
+	fd_close(&g->table.fd);
 	for (size_t i = 0; i < g->n_spare; i++) {
 		fd_close(&g->spare[i].fd[0]);
 		fd_close(&g->spare[i].fd[1]);
 	}
 	names_free(g->names);
+	free(g->proxy);
 	fd_close(&g->epoll);
 	free(g);
 }

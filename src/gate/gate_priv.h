@@ -9,6 +9,7 @@
 #include "gate/decide.h"
 #include "gate/gate.h"
 #include "gate/names.h"
+#include "gate/table.h"
 
 struct resolver;
 
@@ -24,6 +25,7 @@ struct watch {
 /* Things to look at after a while.  All timers of one class wait equally long,
  * so that each class is a queue. */
 enum timer_class {
+	TIMER_RESOLVE,		/* a name that nobody knows */
 	TIMER_DIAL,		/* a server that does not answer */
 	TIMER_REFUSE,		/* a refused client that does not read why */
 	TIMER_ACCEPT,		/* no descriptors were left: try again */
@@ -53,10 +55,11 @@ struct gate {
 	bool joined;
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
+	struct name *proxy;		/* the proxy in front, or NULL; not in the table */
 	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one */
 	size_t n_listeners;
 	struct watch dns, dns_stream, refusals;
-	int table;
+	struct table table;
 	struct watch datagrams[MAX_NET_PORTS];
 	size_t n_datagrams;
 	struct watch exposed[MAX_NET_PORTS];
@@ -65,9 +68,9 @@ struct gate {
 	unsigned n_conns;
 	struct conn *ended;		/* to be freed when no event can be about them */
 	struct conn *unplugged;		/* exposed connections that wait for a socket inside */
-	struct flow *flows;
+	struct flow *flows, *flows_ended;
 	unsigned n_flows;
-	struct dns_client *dns_clients;
+	struct dns_client *dns_clients, *dns_ended;
 	unsigned n_dns_clients;
 	struct timer *first[N_TIMER_CLASSES], *last[N_TIMER_CLASSES];
 	struct timer accept_again;
@@ -116,20 +119,22 @@ void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
 
-/* resolve.c: the name's answers are put into its entry, and conn_resolved() and
- * flow_resolved() called; at once if they are known. */
-int resolve_name(struct gate *g, struct name *n);
-void resolver_free(struct resolver *r);
-void resolver_stop_all(struct gate *g);
+/* resolve.c: the answers are put into the name's entry later, and then
+ * conn_resolved() and flow_resolved() called.  -1: it cannot be asked. */
+int resolve_name(struct gate *g, struct name *n) MUST_USE;
+void resolver_stop(struct gate *g);
 
 /* dns_serve.c */
 void dns_serve(struct gate *g, struct watch *w, uint32_t events);
 void dns_accept(struct gate *g, struct watch *w, uint32_t events);
+void dns_free_ended(struct gate *g);
 void dns_cut_all(struct gate *g);
 
 /* flow.c */
+void flow_resolved(struct gate *g, struct name *n);
 void flow_receive(struct gate *g, struct watch *w, uint32_t events);
 void flow_judge_all(struct gate *g);
+void flow_free_ended(struct gate *g);
 void flow_cut_all(struct gate *g);
 
 #endif

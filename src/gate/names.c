@@ -3,17 +3,18 @@
 
 #include <stdlib.h>
 
-#include "gate/addresses.h"
+#include "plan/net_inside.h"
 
 #define N_BUCKETS	1024
 #define KEEP_US		INT64_C(60000000)	/* [N1] */
-#define N_ADDRESSES	(1u << (32 - GATE_RANGE_BITS))
+#define N_ADDRESSES	(1u << (32 - NET_POOL_BITS))
+#define N_RESERVED	256u			/* the cordon's own is among the first */
 #define MAX_LOOKS	64			/* old names to look at for one to give up */
 
 /* One turn less than there is room for, as the range begins with reserved ones. */
 #define N_TURNS		(N_ADDRESSES / MAX_GATE_NAMES - 1)
 
-static_assert(GATE_RESERVED < MAX_GATE_NAMES, "they take no more than a turn");
+static_assert(N_RESERVED < MAX_GATE_NAMES, "they take no more than a turn");
 static_assert(N_TURNS < 256, "turns are counted in a byte");
 
 struct names {
@@ -146,33 +147,36 @@ struct name *names_add(struct names *t, const struct host *h, int64_t now_us)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-#define FIRST_ADDRESS	(GATE_RANGE + GATE_RESERVED)
+static uint32_t number(const unsigned char b[4])
+{
+	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static uint32_t first_address(void)
+{
+	return number((const unsigned char[])NET_POOL_V4) + N_RESERVED;
+}
 
 struct host_addr name_addr(const struct name *n)
 {
-	uint32_t v = FIRST_ADDRESS + n->index;
+	uint32_t v = first_address() + n->index;
 
 	return (struct host_addr){ .b = { (unsigned char)(v >> 24), (unsigned char)(v >> 16),
 					  (unsigned char)(v >> 8), (unsigned char)v } };
 }
 
-static uint32_t number(const struct host_addr *a)
-{
-	return (uint32_t)a->b[0] << 24 | (uint32_t)a->b[1] << 16 | (uint32_t)a->b[2] << 8 | a->b[3];
-}
-
 bool names_covers(const struct host_addr *a)
 {
-	return !a->is_v6 && number(a) >> (32 - GATE_RANGE_BITS) ==
-				    GATE_RANGE >> (32 - GATE_RANGE_BITS);
+	return !a->is_v6 && number(a->b) >> (32 - NET_POOL_BITS) ==
+				    first_address() >> (32 - NET_POOL_BITS);
 }
 
 struct name *names_find_addr(const struct names *t, const struct host_addr *a)
 {
-	uint32_t index = number(a) - FIRST_ADDRESS;
+	uint32_t index = number(a->b) - first_address();
 	struct name *n;
 
-	if (!names_covers(a) || number(a) < FIRST_ADDRESS)
+	if (!names_covers(a) || number(a->b) < first_address())
 		return NULL;
 	n = t->slots[index % MAX_GATE_NAMES];
 	return n && n->index == index ? n : NULL;

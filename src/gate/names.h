@@ -28,6 +28,7 @@ struct name {
 	size_t n_answers;
 	int64_t fresh_until_us;		/* the answers can be used again until then */
 	bool is_asked;			/* the resolver is at it */
+	struct name *next_asked;	/* behind it in the resolver's queue */
 	struct conn *waiting;		/* for the answers */
 };
 

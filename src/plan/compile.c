@@ -320,7 +320,8 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
-		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup);
+		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup,
+						    plan->net.rung);
 }
 
 /* Without a /proc of its own nobody but the kernel can count a tree. */

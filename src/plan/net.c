@@ -7,6 +7,7 @@
 
 #include "plan/net_priv.h"
 #include "policy/model.h"
+#include "policy/proxy.h"
 
 static enum network_mode mode_of(const struct section *s)
 {
@@ -18,13 +19,20 @@ static bool has(const struct section *s, enum field_id id)
 	return s->f[id].n > 0;
 }
 
+static bool has_proxy(const struct section *s)
+{
+	const struct field_value *v = &s->f[F_NETWORK_UPSTREAM_PROXY];
+
+	return v->set && !str_is(v->text, PROXY_NONE);
+}
+
 /* ---- the rung ----------------------------------------------------------- */
 
 bool net_is_open(const struct section *s)
 {
 	return mode_of(s) == NETWORK_PUBLIC && !has(s, F_NETWORK_DENY) &&
 	       !has(s, F_NETWORK_EXPOSE) && !has(s, F_NETWORK_HOST_PORTS) &&
-	       !s->f[F_NETWORK_UPSTREAM_PROXY].set;
+	       !has_proxy(s);
 }
 
 bool net_needs_gate(const struct section *s)
@@ -139,7 +147,7 @@ static void print_asker(const struct section *s, struct buf *out)
 	const char *mode = field_words(KIND_NETWORK_MODE)[mode_of(s)];
 
 	for (size_t i = 0; mode_of(s) != NETWORK_ALLOWLIST && i < ARRAY_SIZE(others); i++)
-		if (has(s, others[i]) || s->f[others[i]].text.n) {
+		if (has(s, others[i]) || (others[i] == F_NETWORK_UPSTREAM_PROXY && has_proxy(s))) {
 			buf_printf(out, "%s under ", fields[others[i]].key);
 			break;
 		}
@@ -162,9 +170,9 @@ static int refuse_ports(const struct section *s, struct cordon_err *err)
 	else
 		host_rule_print(item->host, &what);
 	return err_set(err, CORDON_E_HOST,
-		       "%s: '%s' needs %s (%s), which this machine does not offer: without it at most "
-		       "%d ports can be allowed, each by its number and none of them 53; write "
-		       "HOST:PORT, or see cordon doctor",
+		       "%s: '%s' needs %s (%s), which this machine does not offer; without it at "
+		       "most %d ports can be allowed, each by its number and none of them 53: "
+		       "write HOST:PORT, or see cordon doctor",
 		       fields[id].key, buf_text(&what), host_feature_name(FEATURE_TPROXY),
 		       host_feature_about(FEATURE_TPROXY), MAX_NET_PORTS);
 }

@@ -65,16 +65,21 @@ int net_ranges_compile(const struct plan_net *net, struct arena *a, struct net_r
 		       struct cordon_err *err)
 {
 	struct net_range *v4, *v6;
-	size_t n_v4 = 0, n_v6 = 0;
+	static const struct host_rule pool = { .form = HOST_NET,
+					       .bits = NET_POOL_BITS,
+					       .addr.b = NET_POOL_V4 };
+	size_t n_v4 = 1, n_v6 = 0;
 
 	for (size_t i = 0; i < net->n_nets; i++)
 		if (net->nets[i].form == HOST_NET)
 			*(net->nets[i].addr.is_v6 ? &n_v6 : &n_v4) += 1;
-	v4 = arena_new(a, n_v4 + 1, sizeof(*v4));
+	v4 = arena_new(a, n_v4, sizeof(*v4));
 	v6 = arena_new(a, n_v6 + 1, sizeof(*v6));
 	if (!v4 || !v6)
 		return err_nomem(err);
-	n_v4 = n_v6 = 0;
+	v4[0] = range_of(&pool);
+	n_v4 = 1;
+	n_v6 = 0;
 	for (size_t i = 0; i < net->n_nets; i++)
 		if (net->nets[i].form == HOST_NET && net->nets[i].addr.is_v6)
 			v6[n_v6++] = range_of(&net->nets[i]);

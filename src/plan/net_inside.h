@@ -37,7 +37,8 @@ struct net_ranges {
 	size_t n_v4, n_v6;		/* at most MAX_NET_RANGES each */
 };
 
-/* Of all rules for addresses; more than can be held become all addresses. */
+/* The pool, and all rules for addresses; more than can be held become all
+ * addresses. */
 int net_ranges_compile(const struct plan_net *net, struct arena *a, struct net_ranges *ret,
 		       struct cordon_err *err) MUST_USE;
 

@@ -10,7 +10,7 @@ static const char *const rung_words[] = {
 static_assert(ARRAY_SIZE(rung_words) == N_NET_RUNGS, "a rung without words");
 
 static const char *const rung_features[] = {
-	[NET_OPEN] = "nothing: the host's own network",
+	[NET_OPEN] = "nothing: the host's network is meant",
 	[NET_CLOSED] = "network namespace, empty",
 	[NET_TPROXY] = "network namespace, AnyIP routes, nf_tables TPROXY to one listener",
 	[NET_PORTS] = "network namespace, AnyIP routes, a listener for each port",

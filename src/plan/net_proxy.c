@@ -152,7 +152,7 @@ static int compile_parts(const struct compiler *c, const struct proxy_text *t,
 		return -1;
 	if (memchr(user.s, ':', user.n) && t->password.n)
 		return err_set(c->err, CORDON_E_POLICY,
-			       "network.upstream_proxy: ${%.*s} holds a ':', which no user name may",
+			       "network.upstream_proxy: the user in ${%.*s} holds a ':'",
 			       STR_FMT(t->user));
 	buf_str(&pair, user);
 	/* One variable may hold both. */
@@ -173,8 +173,9 @@ int net_proxy_compile(const struct section *s, const char *const *environ, struc
 
 	if (v->set && proxy_text_parse(v->text, &text, why) < 0)
 		return err_set(err, CORDON_E_POLICY, "network.upstream_proxy %s", why);
-	if (v->set && (text.whole.n ? compile_whole(&c, text.whole, &proxy) < 0
-				    : compile_parts(&c, &text, &proxy) < 0))
+	if (v->set && !str_is(v->text, PROXY_NONE) &&
+	    (text.whole.n ? compile_whole(&c, text.whole, &proxy) < 0
+			  : compile_parts(&c, &text, &proxy) < 0))
 		return -1;
 	*ret = proxy;
 	return 0;

@@ -13,9 +13,11 @@ static int refuse(char why[HOST_WHY], const char *what)
 static bool take_part(struct str *rest, struct str *ret)
 {
 	size_t close = str_starts(*rest, "[") ? str_find(*rest, ']') : 0;
-	size_t colon = close < rest->n ? close + str_find(str_from_pos(*rest, close), ':') : rest->n;
+	size_t colon = rest->n;
 
-	if (colon >= rest->n)
+	if (close < rest->n)
+		colon = close + str_find(str_from_pos(*rest, close), ':');
+	if (colon == rest->n)
 		return false;
 	*ret = str_first(*rest, colon);
 	*rest = str_from_pos(*rest, colon + 1);

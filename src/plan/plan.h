@@ -33,6 +33,7 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
+	MOUNT_TEXT,		/* a read-only file that holds source, in place of what is there */
 	N_PLAN_MOUNT_KINDS
 };
 

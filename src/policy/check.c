@@ -54,14 +54,29 @@ static void check_map(struct reader *r, struct section *s)
 
 /* ---- network ------------------------------------------------------------ */
 
+void read_settle_mode(struct section *s)
+{
+	const struct field_value *mode = fv(s, F_NETWORK_MODE);
+
+	if (!mode->set || mode->number == NETWORK_PUBLIC)
+		return;
+	for (int id = 0; id < N_FIELDS; id++)
+		if (field_leads_out((enum field_id)id))
+			read_list_start(s, (enum field_id)id, mode->at);
+	if (!s->f[F_NETWORK_TLS].set)
+		read_number(s, F_NETWORK_TLS, TLS_STRICT, mode->at);
+	if (mode->number == NETWORK_ALLOWLIST)
+		read_list_start(s, F_NETWORK_ALLOW, mode->at);
+}
+
 /* [M4]: what leads out of a closed network. */
 static void check_closed(struct reader *r, struct section *s)
 {
 	for (int id = 0; id < N_FIELDS; id++)
 		if (field_leads_out((enum field_id)id) && s->f[id].n)
 			diag_error(r->diags, s->f[id].at,
-				   "%s is not valid when network.mode is \"no-network\"; change the "
-				   "mode or remove the list",
+				   "%s is not valid when network.mode is \"no-network\"; "
+				   "change the mode or remove the list",
 				   fields[id].key);
 }
 
@@ -72,12 +87,9 @@ static void settle_network(struct reader *r, struct section *s)
 
 	if (allow->set && !mode->set)
 		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, allow->at);
-	if (!mode->set)
+	read_settle_mode(s);
+	if (!mode->set || mode->number == NETWORK_ALLOWLIST)
 		return;
-	if (mode->number == NETWORK_ALLOWLIST) {
-		read_list_start(s, F_NETWORK_ALLOW, mode->at);
-		return;
-	}
 	if (mode->number == NETWORK_NONE)
 		check_closed(r, s);
 	if (allow->n)

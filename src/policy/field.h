@@ -48,8 +48,8 @@ enum field_kind {
 	N_FIELD_KINDS
 };
 
-/* How two values become one.  Except for JOIN and SAME the order of the two
- * does not matter. */
+/* How two values become one.  Except for JOIN, SAME and FIRST the order of the
+ * two does not matter. */
 enum field_merge {
 	MERGE_STRICTEST,	/* the word that allows less */
 	MERGE_LEAST,		/* the smaller number */
@@ -59,6 +59,8 @@ enum field_merge {
 	MERGE_HOSTS,		/* by what both patterns match */
 	MERGE_JOIN,		/* both; the first one's value where they differ */
 	MERGE_SAME,		/* equal, or an error */
+	MERGE_FIRST,		/* the first one's; without it the second one's, unless the
+				 * first restricts the network */
 	N_FIELD_MERGES
 };
 

@@ -296,14 +296,13 @@ static void open_table(struct str phase, enum field_id id, struct str *shown, st
 	buf_puts(out, "]\n");
 }
 
-/* A phase without a network has none of what leads out of its base [M4], which
- * need not be said. */
+/* Need it not be said?  A phase takes over what its base has, but for a way out
+ * of no network. */
 static bool is_implied(const struct section *s, const struct section *base, enum field_id id)
 {
-	const struct field_value *mode = &s->f[F_NETWORK_MODE];
-
-	return base && base->f[id].set && field_leads_out(id) && mode->set &&
-	       mode->number == NETWORK_NONE;
+	return section_implies(s, id) &&
+	       (!base || !base->f[id].set ||
+		(field_leads_out(id) && s->f[F_NETWORK_MODE].number == NETWORK_NONE));
 }
 
 static void print_section(const struct section *s, const struct section *base, struct str phase,
@@ -314,8 +313,9 @@ static void print_section(const struct section *s, const struct section *base, s
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
+		bool said = v->set && !is_implied(s, base, id);
 
-		if ((!v->set && (!defaults || base || !has_default(id))) || is_implied(s, base, id))
+		if (!said && (!defaults || base || !has_default(id)))
 			continue;
 		/* [M4] needs the list beside the mode even where it is the base's. */
 		if (base && (!field_in_phase(id) || field_value_eq(id, v, &base->f[i])) &&
@@ -324,7 +324,7 @@ static void print_section(const struct section *s, const struct section *base, s
 				      &base->f[F_NETWORK_MODE])))
 			continue;
 		open_table(phase, id, &shown, out);
-		if (!v->set) {
+		if (!said) {
 			print_default(id, out);
 			continue;
 		}
@@ -401,7 +401,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 	}
 }
 
-static void json_section(const struct section *s, struct json_out *out)
+static void json_section(const struct section *s, const struct section *base, struct json_out *out)
 {
 	struct str shown = STR("");
 
@@ -409,7 +409,7 @@ static void json_section(const struct section *s, struct json_out *out)
 		enum field_id id = (enum field_id)i;
 		struct str table = field_table(id);
 
-		if (!s->f[i].set)
+		if (!s->f[i].set || is_implied(s, base, id))
 			continue;
 		if (!str_eq(shown, table)) {
 			if (shown.n)
@@ -428,14 +428,14 @@ static void json_section(const struct section *s, struct json_out *out)
 void policy_print_json(const struct policy *p, struct json_out *out)
 {
 	json_open(out, '{');
-	json_section(&p->base, out);
+	json_section(&p->base, NULL, out);
 	if (p->n_phases) {
 		json_key(out, "phase");
 		json_open(out, '{');
 		for (size_t i = 0; i < p->n_phases; i++) {
 			json_key_str(out, p->phases[i].name);
 			json_open(out, '{');
-			json_section(&p->phases[i].section, out);
+			json_section(&p->phases[i].section, &p->base, out);
 			json_close(out, '}');
 		}
 		json_close(out, '}');

@@ -70,6 +70,10 @@ int proxy_text_parse(struct str text, struct proxy_text *ret, char why[HOST_WHY]
 		return 0;
 	}
 	t.whole = (struct str){ 0 };
+	if (str_is(text, PROXY_NONE)) {
+		*ret = t;
+		return 0;
+	}
 	if (!str_starts(text, PROXY_SCHEME))
 		return host_refuse(why, "is no http:// proxy: write http://HOST:PORT or ${NAME}");
 	rest = str_from_pos(text, strlen(PROXY_SCHEME));

@@ -7,13 +7,15 @@
  *     http://proxy.example:3128
  *     http://${PROXY_USER}:${PROXY_PASSWORD}@proxy.example:3128
  *     ${HTTPS_PROXY}
+ *     none
  */
 #ifndef POLICY_PROXY_H
 #define POLICY_PROXY_H
 
 #include "policy/host.h"
 
-/* Pieces of the text; n is 0 for what is not there. */
+/* Pieces of the text; n is 0 for what is not there, and that is all of it where
+ * no proxy is meant. */
 struct proxy_text {
 	struct str whole;		/* the variable that holds the URL: nothing else is set */
 	struct str user, password;	/* variables */
@@ -21,6 +23,7 @@ struct proxy_text {
 };
 
 #define PROXY_SCHEME	"http://"
+#define PROXY_NONE	"none"
 #define PROXY_PORT	80	/* the scheme's own */
 
 /* `why` never quotes what could be a secret. */

@@ -628,8 +628,8 @@ static void default_mode(struct section *s)
 {
 	for (int i = 0; i < N_FIELDS && !s->f[F_NETWORK_MODE].set; i++)
 		if (field_leads_out((enum field_id)i) && s->f[i].n) {
-			read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, s->f[i].at);
-			read_list_start(s, F_NETWORK_ALLOW, s->f[i].at);
+			read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, s->f[i].items[0].at);
+			read_settle_mode(s);
 		}
 }
 

@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct bare {
 	const struct plan *plan;
 	struct run_result *res;
+	struct run_reporter *reporter;
 	struct stdio stdio;
 	const sigset_t *mask;	/* the caller's */
 	bool own_group;		/* the command leads a process group */
@@ -99,6 +101,7 @@ static void stop_for(struct bare *b, enum limit_kind why)
 	if (b->res->limit != LIMIT_OK)
 		return;
 	b->res->limit = why;
+	run_report_limit(b->reporter);
 	send_signal(b, SIGTERM);
 	b->kill_at_us = run_later_us(run_now_us(), b->plan->limits.grace_ms);
 }
@@ -136,7 +139,8 @@ static int loop(struct bare *b, struct cordon_err *err)
 	struct pollfd fds[8];
 
 	while (!b->exited) {
-		struct timespec wait = run_wait(MIN(b->deadline_us, b->kill_at_us));
+		struct timespec wait = run_wait(MIN(MIN(b->deadline_us, b->kill_at_us),
+						    audit_next_us(b->reporter->audit)));
 		size_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = b->pidfd, .events = POLLIN };
@@ -150,6 +154,7 @@ static int loop(struct bare *b, struct cordon_err *err)
 		}
 		if (fds[1].revents)
 			read_signals(b);
+		run_report_write(b->reporter);
 		if (!stdio_move(&b->stdio))
 			stop_for(b, LIMIT_OUTPUT);
 		if (run_now_us() >= b->deadline_us)
@@ -166,6 +171,7 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	struct bare b = {
 		.plan = plan,
 		.res = ret,
+		.reporter = o->reporter,
 		.stdio = { .child.fd = { 0, 1, 2 }, .show = -1, .master = -1 },
 		.own_group = !isatty(0),
 		.pidfd = -1,

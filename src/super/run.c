@@ -24,17 +24,21 @@
 #include "base/limits.h"
 #include "super/guard.h"
 #include "super/live.h"
+#include "super/network.h"
+#include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct run {
 	const struct plan *plan;
 	struct run_result *res;
+	struct run_reporter *reporter;
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
+	struct network network;
 	struct stdio stdio;
 	struct live live;
 	int signals;
@@ -44,6 +48,7 @@ struct run {
 	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
+	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
 };
 
@@ -86,6 +91,7 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 	if (r->res->limit != LIMIT_OK || r->exited)
 		return;
 	r->res->limit = why;
+	run_report_limit(r->reporter);
 	if (!signal) {
 		kill_tree(r);
 		return;
@@ -102,6 +108,8 @@ static int on_ready(struct run *r, struct cordon_err *err)
 
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
+		return -1;
+	if (network_join(&r->network, &r->fds, err) < 0)
 		return -1;
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
@@ -134,6 +142,9 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 	case NATIVE_EXEC_FAILED:
 		r->res->started = false;
 		r->res->exec_errno = m->value;
+		return 0;
+	case NATIVE_SOCKET:
+		network_add_socket(&r->network, &r->fds);
 		return 0;
 	case NATIVE_EXITED:
 		r->exited = true;
@@ -205,17 +216,18 @@ static void read_signals(struct run *r)
 			on_signal(r, (int)si.ssi_signo);
 }
 
-static void read_denials(struct run *r)
+/* False: there may be more. */
+static bool read_denials(struct run *r)
 {
 	char path[4096];
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
 		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
-			return;
-		run_result_add_denial(r->res, "file", path, "the name is protected",
-				      "files.protect without it");
+			return true;
+		run_report_file(r->reporter, path);
 	}
+	return !r->guard;
 }
 
 static bool is_gone(const struct run *r)
@@ -289,45 +301,70 @@ static void check_limits(struct run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
+enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER,
+       POLL_NETWORK, N_POLLS };
+
+static int64_t next_us(const struct run *r)
+{
+	return MIN(MIN(r->deadline_us, r->kill_at_us),
+		   MIN(r->look_at_us, audit_next_us(r->reporter->audit)));
+}
+
+static size_t list_polls(struct run *r, struct pollfd *fds)
+{
+	bool guarding = r->guard != NULL;
+
+	fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
+	fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
+	fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+	fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
+					     .events = POLLIN | POLLPRI };
+	fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
+					   .events = POLLIN };
+	fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					      .events = POLLIN };
+	fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
+					     .events = POLLIN };
+	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
+}
+
+/* Everything but the network. */
+static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
+{
+	if (read_messages(r, err) < 0)
+		return -1;
+	if (fds[POLL_CHILD].revents)
+		r->gone = true;
+	if (fds[POLL_SIGNALS].revents)
+		read_signals(r);
+	if (fds[POLL_LIMITER].revents)
+		r->look_at_us = 0;
+	if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+		return -1;
+	read_denials(r);
+	check_limits(r);
+	run_report_write(r->reporter);
+	if (!stdio_move(&r->stdio))
+		stop_for(r, LIMIT_OUTPUT, SIGTERM);
+	return 0;
+}
 
 static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
-	while (!r->exited) {
-		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
-						    r->look_at_us));
-		bool guarding = r->guard != NULL;
-		size_t n = N_POLLS;
+	while (!r->exited && !r->gone) {
+		struct timespec wait = run_wait(MIN(next_us(r), network_next_us(&r->network)));
+		int ready = ppoll(fds, list_polls(r, fds), &wait, NULL);
 
-		fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
-		fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
-		fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
-		fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
-						     .events = POLLIN | POLLPRI };
-		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
-						   .events = POLLIN };
-		fds[POLL_LISTENER] =
-			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
-					 .events = POLLIN };
-		n += stdio_poll(&r->stdio, fds + n);
-		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
-		if (read_messages(r, err) < 0)
+		network_work(&r->network);
+		/* Nothing else happened, and nothing else is due. */
+		if (ready == 1 && fds[POLL_NETWORK].revents && run_now_us() < next_us(r))
+			continue;
+		if (act(r, fds, err) < 0)
 			return -1;
-		if (fds[POLL_CHILD].revents)
-			return 0;
-		if (fds[POLL_SIGNALS].revents)
-			read_signals(r);
-		if (fds[POLL_LIMITER].revents)
-			r->look_at_us = 0;
-		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
-			return -1;
-		read_denials(r);
-		check_limits(r);
-		if (!stdio_move(&r->stdio))
-			stop_for(r, LIMIT_OUTPUT, SIGTERM);
 	}
 	return 0;
 }
@@ -426,6 +463,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		limits.processes++;
 	if (limiter_new(&limits, caps->cgroup, &r->limiter, err) < 0)
 		return -1;
+	if (network_start(&r->network, r->plan, &r->child, r->reporter, err) < 0)
+		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
@@ -479,6 +518,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	struct run r = {
 		.plan = plan,
 		.res = ret,
+		.reporter = o->reporter,
 		.cgroup = caps->cgroup,
 		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
@@ -504,9 +544,13 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		read_denials(&r);
+		while (!read_denials(&r))
+			;
 	}
+	if (r.guard)
+		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
+	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&r.stdio);

@@ -126,7 +126,6 @@ gone() {
 		json "d['exit_code'] == 125 and d['run_id']"
 	}
 	check docker --sandbox docker
-	check allowlist --allow-host example.org
 	check wasi --profile wasi
 	check 'a/\*/b' --deny 'a/*/b'
 	check "rm -rf" --block-command 'rm -rf'

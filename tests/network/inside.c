@@ -263,13 +263,15 @@ static bool recv_fds(int sock, struct native_fds *fds)
 	return true;
 }
 
-static _Noreturn void inside_main(int sock, struct init *init)
+static _Noreturn void inside_main(const struct inside *in, int sock, struct init *init)
 {
 	struct cordon_err err = { 0 };
 	struct wish w;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	enter();
+	if (in->settings)
+		write_text(in->settings, "1");
 	if (step_network(init, &err) < 0) {
 		fprintf(stderr, "# inside: %s\n", err.msg);
 		_exit(1);
@@ -302,7 +304,7 @@ const char *inside_start(struct inside *in, struct plan *plan)
 	in->pid = fork();
 	if (in->pid == 0) {
 		close(ends[0]);
-		inside_main(ends[1], &init);
+		inside_main(in, ends[1], &init);
 	}
 	close(ends[1]);
 	in->sock = ends[0];

@@ -34,6 +34,7 @@ struct outcome {
 };
 
 struct inside {
+	const char *settings;	/* a file of /proc/sys that "1" is written to first, or NULL */
 	pid_t pid;
 	int sock;
 	struct native_fds fds;

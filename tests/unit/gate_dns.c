@@ -86,95 +86,105 @@ static void test_no_part_of_a_message_is_one(void)
 }
 
 /* The rest of each message after the two bytes of its id. */
+static const struct {
+	const char *what, *hex;
+	enum dns_fault want;
+	bool has_question;
+} faults[] = {
+	{ "a response", "8180 0001 0000 0000 0000 0161 00 0001 0001", DNS_IGNORE, false },
+	{ "a response that is an error", "8001 0000 0000 0000 0000", DNS_IGNORE, false },
+	{ "an inverse query", "0900 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP,
+	  false },
+	{ "NOTIFY", "2000 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP, false },
+	{ "UPDATE", "2800 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP, false },
+	{ "opcode 15", "7800 0000 0000 0000 0000", DNS_NOTIMP, false },
+	{ "no question", "0100 0000 0000 0000 0000", DNS_FORMERR, false },
+	{ "no question, but OPT", "0100 0000 0000 0000 0001 00 0029 04d0 00000000 0000",
+	  DNS_FORMERR, false },
+	{ "two questions", "0100 0002 0000 0000 0000 0161 00 0001 0001 0161 00 001c 0001",
+	  DNS_FORMERR, false },
+	{ "a truncated question", "0300 0001 0000 0000 0000 0161 00 0001 0001",
+	  DNS_FORMERR, false },
+	{ "a name that points to itself", "0100 0001 0000 0000 0000 c00c 0001 0001",
+	  DNS_FORMERR, false },
+	{ "a name that points into the header",
+	  "0100 0001 0000 0000 0000 0161 c004 0001 0001", DNS_FORMERR, false },
+	{ "a label of kind 01", "0100 0001 0000 0000 0000 4161 00 0001 0001", DNS_FORMERR,
+	  false },
+	{ "a label of kind 10", "0100 0001 0000 0000 0000 8161 00 0001 0001", DNS_FORMERR,
+	  false },
+	{ "a name without an end", "0100 0001 0000 0000 0000 0161 0162", DNS_FORMERR,
+	  false },
+	{ "an answer", "0100 0001 0001 0000 0000 0161 00 0001 0001"
+	  "c00c 0001 0001 00000005 0004 01020304", DNS_FORMERR, true },
+	{ "an authority", "0100 0001 0000 0001 0000 0161 00 0001 0001"
+	  "c00c 0002 0001 00000005 0001 00", DNS_FORMERR, true },
+	{ "an A record behind it", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0001 0001 00000005 0004 01020304", DNS_FORMERR, true },
+	{ "TSIG behind it", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 00fa 00ff 00000000 0000", DNS_FORMERR, true },
+	{ "OPT with a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "0161 00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "OPT with a pointer for a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "c00e 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "two OPTs", "0100 0001 0000 0000 0002 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0000 00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "OPT among the answers", "0100 0001 0001 0000 0000 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "OPT that is not counted", "0100 0001 0000 0000 0000 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "OPT that is only counted", "0100 0001 0000 0000 0001 0161 00 0001 0001",
+	  DNS_FORMERR, true },
+	{ "an answer that is only counted",
+	  "0100 0001 0001 0000 0000 0161 00 0001 0001", DNS_FORMERR, true },
+	{ "an authority that is only counted",
+	  "0100 0001 0000 0001 0000 0161 00 0001 0001", DNS_FORMERR, true },
+	{ "two OPTs counted, one there", "0100 0001 0000 0000 0002 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "OPT with the length of a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "05 0029 04d0 00000000 0000", DNS_FORMERR, true },
+	{ "an option behind OPT", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0000 000a0000", DNS_FORMERR, true },
+	{ "OPT shorter than it says", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0001", DNS_FORMERR, true },
+	{ "half an option", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0003 000a00", DNS_FORMERR, true },
+	{ "an option that ends beyond OPT", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00000000 0005 000a0002 00", DNS_FORMERR, true },
+	{ "EDNS 1", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00010000 0000", DNS_BADVERS, true },
+	{ "EDNS 255 with what is no option", "0100 0001 0000 0000 0001 0161 00 0001 0001"
+	  "00 0029 04d0 00ff0000 0001 ff", DNS_BADVERS, true },
+	{ "EDNS 1 in another class", "0100 0001 0000 0000 0001 0161 00 0001 0003"
+	  "00 0029 04d0 00010000 0000", DNS_BADVERS, true },
+	{ "class CH", "0100 0001 0000 0000 0000 0161 00 0010 0003", DNS_REFUSED, true },
+	{ "class ANY", "0100 0001 0000 0000 0000 0161 00 0001 00ff", DNS_REFUSED, true },
+	{ "class 0", "0100 0001 0000 0000 0000 0161 00 0001 0000", DNS_REFUSED, true },
+	{ "flags without a meaning", "06cf 0001 0000 0000 0000 0161 00 0001 0001",
+	  DNS_FORMERR, false },
+	{ "flags without a meaning but TC", "04ef 0001 0000 0000 0000 0161 00 0001 0001",
+	  DNS_OK, true },
+};
+
 static void test_faults(void)
 {
-	static const struct {
-		const char *what, *hex;
-		enum dns_fault want;
-		bool has_question;
-	} rows[] = {
-		{ "a response", "8180 0001 0000 0000 0000 0161 00 0001 0001", DNS_IGNORE, false },
-		{ "a response that is an error", "8001 0000 0000 0000 0000", DNS_IGNORE, false },
-		{ "an inverse query", "0900 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP,
-		  false },
-		{ "NOTIFY", "2000 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP, false },
-		{ "UPDATE", "2800 0001 0000 0000 0000 0161 00 0001 0001", DNS_NOTIMP, false },
-		{ "opcode 15", "7800 0000 0000 0000 0000", DNS_NOTIMP, false },
-		{ "no question", "0100 0000 0000 0000 0000", DNS_FORMERR, false },
-		{ "no question, but OPT", "0100 0000 0000 0000 0001 00 0029 04d0 00000000 0000",
-		  DNS_FORMERR, false },
-		{ "two questions", "0100 0002 0000 0000 0000 0161 00 0001 0001 0161 00 001c 0001",
-		  DNS_FORMERR, false },
-		{ "a truncated question", "0300 0001 0000 0000 0000 0161 00 0001 0001",
-		  DNS_FORMERR, false },
-		{ "a name that points to itself", "0100 0001 0000 0000 0000 c00c 0001 0001",
-		  DNS_FORMERR, false },
-		{ "a name that points into the header",
-		  "0100 0001 0000 0000 0000 0161 c004 0001 0001", DNS_FORMERR, false },
-		{ "a label of kind 01", "0100 0001 0000 0000 0000 4161 00 0001 0001", DNS_FORMERR,
-		  false },
-		{ "a label of kind 10", "0100 0001 0000 0000 0000 8161 00 0001 0001", DNS_FORMERR,
-		  false },
-		{ "a name without an end", "0100 0001 0000 0000 0000 0161 0162", DNS_FORMERR,
-		  false },
-		{ "an answer", "0100 0001 0001 0000 0000 0161 00 0001 0001"
-		  "c00c 0001 0001 00000005 0004 01020304", DNS_FORMERR, true },
-		{ "an authority", "0100 0001 0000 0001 0000 0161 00 0001 0001"
-		  "c00c 0002 0001 00000005 0001 00", DNS_FORMERR, true },
-		{ "an A record behind it", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0001 0001 00000005 0004 01020304", DNS_FORMERR, true },
-		{ "TSIG behind it", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 00fa 00ff 00000000 0000", DNS_FORMERR, true },
-		{ "OPT with a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "0161 00 0029 04d0 00000000 0000", DNS_FORMERR, true },
-		{ "OPT with a pointer for a name", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "c00e 0029 04d0 00000000 0000", DNS_FORMERR, true },
-		{ "two OPTs", "0100 0001 0000 0000 0002 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0000 00 0029 04d0 00000000 0000", DNS_FORMERR, true },
-		{ "OPT among the answers", "0100 0001 0001 0000 0000 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
-		{ "OPT that is not counted", "0100 0001 0000 0000 0000 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0000", DNS_FORMERR, true },
-		{ "OPT that is only counted", "0100 0001 0000 0000 0001 0161 00 0001 0001",
-		  DNS_FORMERR, true },
-		{ "OPT shorter than it says", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0001", DNS_FORMERR, true },
-		{ "half an option", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0003 000a00", DNS_FORMERR, true },
-		{ "an option that ends beyond OPT", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0029 04d0 00000000 0005 000a0002 00", DNS_FORMERR, true },
-		{ "EDNS 1", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0029 04d0 00010000 0000", DNS_BADVERS, true },
-		{ "EDNS 255 with what is no option", "0100 0001 0000 0000 0001 0161 00 0001 0001"
-		  "00 0029 04d0 00ff0000 0001 ff", DNS_BADVERS, true },
-		{ "EDNS 1 in another class", "0100 0001 0000 0000 0001 0161 00 0001 0003"
-		  "00 0029 04d0 00010000 0000", DNS_BADVERS, true },
-		{ "class CH", "0100 0001 0000 0000 0000 0161 00 0010 0003", DNS_REFUSED, true },
-		{ "class ANY", "0100 0001 0000 0000 0000 0161 00 0001 00ff", DNS_REFUSED, true },
-		{ "class 0", "0100 0001 0000 0000 0000 0161 00 0001 0000", DNS_REFUSED, true },
-		{ "flags without a meaning", "06cf 0001 0000 0000 0000 0161 00 0001 0001",
-		  DNS_FORMERR, false },
-		{ "flags without a meaning but TC", "04ef 0001 0000 0000 0000 0161 00 0001 0001",
-		  DNS_OK, true },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		struct message m = { 0 };
 		struct dns_question q, before;
 
 		memset(&q, 0x5a, sizeof(q));
 		before = q;
 		message_add_hex(&m, "1234");
-		message_add_hex(&m, rows[i].hex);
-		is_int(message_parse(&m, &q), rows[i].want, "%s", rows[i].what);
-		if (rows[i].want == DNS_IGNORE) {
-			ok(!memcmp(&q, &before, sizeof(q)), "%s: left alone", rows[i].what);
+		message_add_hex(&m, faults[i].hex);
+		is_int(message_parse(&m, &q), faults[i].want, "%s", faults[i].what);
+		if (faults[i].want == DNS_IGNORE) {
+			ok(!memcmp(&q, &before, sizeof(q)), "%s: left alone", faults[i].what);
 			continue;
 		}
-		is_int(q.id, 0x1234, "%s: id", rows[i].what);
-		is_int(q.opcode, m.b[2] >> 3 & 15, "%s: opcode", rows[i].what);
-		is_int(q.raw_n != 0, rows[i].has_question, "%s: question", rows[i].what);
-		is_int(q.has_edns, rows[i].want == DNS_BADVERS, "%s: EDNS", rows[i].what);
+		is_int(q.id, 0x1234, "%s: id", faults[i].what);
+		is_int(q.opcode, m.b[2] >> 3 & 15, "%s: opcode", faults[i].what);
+		is_int(q.raw_n != 0, faults[i].has_question, "%s: question", faults[i].what);
+		is_int(q.has_edns, faults[i].want == DNS_BADVERS, "%s: EDNS", faults[i].what);
 	}
 }
 

@@ -22,6 +22,12 @@ static const struct golden cases[] = {
 	{ "lesser", CONSENT_NONE, "lesser, CORDON_SANDBOX=enforce", NULL },
 	{ "hardened", CONSENT_ANY, "hardened, CORDON_SANDBOX=warn", NULL },
 	{ "public", CONSENT_POLICY, "public", "/nobody" },
+	{ "gate", CONSENT_POLICY, "gate", NULL },
+	{ "names", CONSENT_POLICY, "names", NULL },
+	{ "names", CONSENT_ANY, "names, CORDON_SANDBOX=warn", NULL },
+	{ "names", CONSENT_BARE, "names, CORDON_SANDBOX=off", NULL },
+	{ "denied", CONSENT_POLICY, "denied", NULL },
+	{ "exposed", CONSENT_POLICY, "exposed", NULL },
 };
 
 static struct str read_text(struct arena *a, const char *name)
@@ -40,6 +46,12 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 	static const char *const argv[] = { "make", "test", NULL };
 	static const char *const environ_of[] = { "PATH=/usr/bin", "HOME=/nobody", "SECRET=x",
 						  NULL };
+	static const struct net_reroute reroutes[] = {
+		{ .host = { .n = 11, .name = "api.example" }, .port = 443,
+		  .addr = { .b = { 127, 0, 0, 1 } }, .to_port = 8443 },
+		{ .host = { .n = 11, .name = "api.example" },
+		  .addr = { .is_v6 = true, .b = { [15] = 1 } } },
+	};
 	const char *name = arena_printf(a, "%s.toml", g->policy);
 	struct policy p = read_native(a, read_text(a, name).s);
 	struct diags diags = DIAGS;
@@ -54,6 +66,8 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 		.uid = caps->is_root ? 0 : 1000,
 		.gid = caps->is_root ? 0 : 1000,
 		.consent = g->consent,
+		.reroutes = reroutes,
+		.n_reroutes = ARRAY_SIZE(reroutes),
 	};
 	struct cordon_err err;
 	struct plan plan;

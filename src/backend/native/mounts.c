@@ -386,7 +386,8 @@ static int write_proc(int proc, const char *path, const char *text)
 
 /* Settings of our own namespaces, made while we may; without the namespace they
  * would be the host's.  No namespace may be made inside: each brings kernel code
- * in reach.  Messages in queues are memory that no process shows. */
+ * in reach.  Messages in queues are memory that no process shows.
+ * GAP: without a /proc of our own none of this is set. */
 static const struct {
 	const char *path, *value;
 	unsigned long namespace;
@@ -398,6 +399,10 @@ static const struct {
 	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
 	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
 	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
+	/* What all TCP sockets of the machine may hold is one number, and programs
+	 * inside could hold it all by connections to themselves. */
+	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
+	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
 };
 
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
@@ -438,27 +443,51 @@ static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UN
 	return 0;
 }
 
-/* Something that nobody can read or change: an empty place of mode 0 on a
- * read-only tmpfs, which hangs in the old root. */
-static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
+/* Texts are named by their place in the list. */
+static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
+{
+	snprintf(ret, 24, "%zu", (size_t)(m - in->mounts));
+}
+
+/* An open writer would keep the mount from becoming read-only. */
+static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
+{
+	int fd = openat(mnt, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0 || write(fd, text, (size_t)n) != n || fchmod(fd, mode) < 0)
+		return -1;
+	return close(fd);
+}
+
+/* A file or directory that nobody inside can change, of a read-only tmpfs, which
+ * hangs in the old root.  Masks, which nobody can read either, are an empty place
+ * of mode 0. */
+static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	char text[24];
 	int fd, mnt;
 
 	if (in->masks < 0) {
 		mnt = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 		if (mnt < 0)
 			return -1;
-		fd = openat(mnt, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-		/* An open writer would keep the mount from becoming read-only. */
-		if (fd < 0 || close(fd) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		for (size_t i = 0; i < in->n_mounts; i++) {
+			name_text(in, &in->mounts[i], text);
+			if (in->mounts[i].kind == MOUNT_TEXT &&
+			    write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
+				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
+					       in->mounts[i].target);
+		}
+		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
 		in->masks = mnt;
 	}
-	fd = sys_open_tree(in->masks, is_dir ? "dir" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	fd = sys_open_tree(in->masks, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
 }
 
@@ -475,7 +504,7 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 			       ? 0
 			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
 	is_dir = tree_is_dir(place);
-	mask = open_mask(in, is_dir, err);
+	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
 	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
@@ -484,6 +513,94 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 	if (is_dir)
 		forget_folders(in);
 	close(mask);
+	close(place);
+	return rc;
+}
+
+/* Where a link of this path leads, without a dot in it: two of them at the top
+ * would lead to the old root.  False: it is too long. */
+static bool follow(char path[4096], const char *link)
+{
+	char joined[8192];
+	size_t n = 0;
+
+	if (link[0] == '/')
+		*path = '\0';
+	else
+		*strrchr(path, '/') = '\0';
+	snprintf(joined, sizeof(joined), "%s/%s", path, link);
+	for (const char *at = joined; *at;) {
+		size_t len;
+
+		at += strspn(at, "/");
+		len = strcspn(at, "/");
+		if (len == 2 && strncmp(at, "..", 2) == 0) {
+			while (n && path[--n] != '/')
+				;
+		} else if (len && !(len == 1 && *at == '.')) {
+			if (n + len + 1 >= 4096)
+				return false;
+			path[n++] = '/';
+			memcpy(path + n, at, len);
+			n += len;
+		}
+		at += len;
+	}
+	path[n] = '\0';
+	return n > 0;
+}
+
+/* The file that a path leads to, made where nothing is, but only in what is
+ * ours: /etc/resolv.conf may well lead to a place that is not inside.  -1 with
+ * errno. */
+static int find_text_place(struct init *in, const char *target)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	char path[4096], link[4096];
+
+	snprintf(path, sizeof(path), "%s", target);
+	for (int i = 0; i < 8; i++) {
+		int place = (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
+		struct target t;
+		ssize_t n;
+
+		if (place >= 0 || errno != ENOENT || find_target(in, path, &t) < 0)
+			return place;
+		n = readlinkat(t.dir, t.name, link, sizeof(link) - 1);
+		if (n < 0 && errno == ENOENT && make_place(in, &t, false) == 0)
+			place = openat(t.dir, t.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		close(t.dir);
+		if (n < 0)
+			return place;
+		link[n] = '\0';
+		if (!follow(path, link))
+			break;
+	}
+	errno = ELOOP;
+	return -1;
+}
+
+static int mount_text(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t UNUSED, struct cordon_err *err)
+{
+	int place = find_text_place(in, m->target), file, rc;
+	char name[24];
+
+	if (place < 0)
+		return m->optional ? 0 : err_sys(err, CORDON_E_SETUP, "cannot replace '%s'",
+						 m->target);
+	name_text(in, m, name);
+	file = tree_is_dir(place) ? err_set(err, CORDON_E_SETUP, "'%s' is a directory", m->target) :
+				    open_ours(in, name, err);
+	if (file < 0) {
+		close(place);
+		return -1;
+	}
+	rc = sys_move_mount(file, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", m->target);
+	close(file);
 	close(place);
 	return rc;
 }
@@ -508,7 +625,7 @@ static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
 	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
-	[MOUNT_DIR] = mount_dir,
+	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,
 };
 static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
 
@@ -520,8 +637,8 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 
 	if (strcmp(m->target, "/") == 0)
 		return 0;
-	if (m->kind == MOUNT_MASK)
-		return mount_mask(in, m, NO_SOURCE, NULL, err);
+	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
+		return mount_fns[m->kind](in, m, NO_SOURCE, NULL, err);
 	if (m->keep)
 		return mount_kept(in, m, err);
 	/* A source that is not there needs no place either. */

@@ -28,11 +28,10 @@
 #include "plan/net_inside.h"
 
 #define BACKLOG		1024
-#define LOG_RATE	50	/* refusals of one kind that are told of, a second */
+#define LOG_RATE	50	/* refusals that are told of, a second */
 #define LOG_BURST	100
 
 #define CHAIN		"gate"
-#define OWN_CHAIN	"own"
 
 #define TCP_FLAGS	13	/* where they lie in its header */
 #define TCP_SYN		0x02
@@ -104,33 +103,19 @@ static void add_established(struct netlink *w)
 	nft_close_rule(w);
 }
 
-/* Programs inside talk to each other as on any machine.  The gate's own port is
- * not one of theirs: it looks closed. */
+/* Programs inside talk to each other as on any machine.  The gate's own port can
+ * be reached so, too: what comes to such an address is none of its business. */
 static void add_own(struct netlink *w, bool v6)
 {
 	static const unsigned char loopback[4] = { 127 }, mask[4] = { 255 };
 
-	nft_open_rule(w, NET_TABLE, OWN_CHAIN);
-	nft_match_protocol(w, IPPROTO_TCP);
-	match_port(w, NET_LISTENER_PORT);
-	nft_do_reject(w, NFT_REJECT_TCP_RST, 0);
-	nft_close_rule(w);
-	nft_open_rule(w, NET_TABLE, OWN_CHAIN);
-	nft_do_verdict(w, NF_ACCEPT, NULL);
-	nft_close_rule(w);
-
-	nft_open_rule(w, NET_TABLE, CHAIN);
-	match_v4(w, mask, loopback);
-	nft_do_verdict(w, NFT_GOTO, OWN_CHAIN);
-	nft_close_rule(w);
-	nft_open_rule(w, NET_TABLE, CHAIN);
-	match_v4(w, NULL, own_v4);
-	nft_do_verdict(w, NFT_GOTO, OWN_CHAIN);
-	nft_close_rule(w);
-	for (int i = 0; v6 && i < 2; i++) {
+	for (int i = 0; i < (v6 ? 4 : 2); i++) {
 		nft_open_rule(w, NET_TABLE, CHAIN);
-		match_v6(w, i ? own_v6 : in6addr_loopback.s6_addr);
-		nft_do_verdict(w, NFT_GOTO, OWN_CHAIN);
+		if (i < 2)
+			match_v4(w, i ? NULL : mask, i ? own_v4 : loopback);
+		else
+			match_v6(w, i == 2 ? in6addr_loopback.s6_addr : own_v6);
+		nft_do_verdict(w, NF_ACCEPT, NULL);
 		nft_close_rule(w);
 	}
 }
@@ -145,62 +130,58 @@ static void add_served(struct netlink *w, unsigned char protocol, uint16_t port)
 	nft_close_rule(w);
 }
 
-static void add_to_gate(struct netlink *w, unsigned family)
+/* TCP to what the policy may allow. */
+static void add_gate(struct netlink *w, bool v6)
 {
-	nft_match_protocol(w, IPPROTO_TCP);
-	nft_match_tproxy(w, family, NET_LISTENER_PORT);
-	nft_do_verdict(w, NF_ACCEPT, NULL);
+	const struct {
+		unsigned char family;
+		unsigned dest;
+		size_t key_bytes;
+		const char *set;
+	} kinds[] = { { NFPROTO_IPV4, V4_DEST, 4, NET_SET_V4 },
+		      { NFPROTO_IPV6, V6_DEST, 16, NET_SET_V6 } };
+
+	for (size_t i = 0; i < (v6 ? 2 : 1); i++) {
+		nft_open_rule(w, NET_TABLE, CHAIN);
+		nft_match_protocol(w, IPPROTO_TCP);
+		nft_match_family(w, kinds[i].family);
+		nft_match_set(w, NFT_PAYLOAD_NETWORK_HEADER, kinds[i].dest, kinds[i].key_bytes,
+			      kinds[i].set);
+		nft_match_tproxy(w, kinds[i].family, NET_LISTENER_PORT);
+		nft_do_verdict(w, NF_ACCEPT, NULL);
+		nft_close_rule(w);
+	}
+}
+
+static void add_log(struct netlink *w, unsigned char protocol)
+{
+	nft_open_rule(w, NET_TABLE, CHAIN);
+	if (protocol)
+		nft_match_protocol(w, protocol);
+	nft_match_limit(w, LOG_RATE, LOG_BURST);
+	nft_do_log(w, NET_LOG_GROUP, NET_LOG_BYTES);
 	nft_close_rule(w);
 }
 
-static void add_gate(struct netlink *w, bool v6)
+static void add_reject(struct netlink *w, unsigned char protocol, unsigned type, unsigned char code)
 {
-	static const unsigned char pool[] = NET_POOL_V4;
-	uint32_t mask = htonl(~0u << (32 - NET_POOL_BITS));
-
 	nft_open_rule(w, NET_TABLE, CHAIN);
-	match_v4(w, &mask, pool);
-	add_to_gate(w, NFPROTO_IPV4);
-	nft_open_rule(w, NET_TABLE, CHAIN);
-	nft_match_family(w, NFPROTO_IPV4);
-	nft_match_set(w, NFT_PAYLOAD_NETWORK_HEADER, V4_DEST, 4, NET_SET_V4);
-	add_to_gate(w, NFPROTO_IPV4);
-	if (!v6)
-		return;
-	nft_open_rule(w, NET_TABLE, CHAIN);
-	nft_match_family(w, NFPROTO_IPV6);
-	nft_match_set(w, NFT_PAYLOAD_NETWORK_HEADER, V6_DEST, 16, NET_SET_V6);
-	add_to_gate(w, NFPROTO_IPV6);
+	if (protocol)
+		nft_match_protocol(w, protocol);
+	nft_do_reject(w, type, code);
+	nft_close_rule(w);
 }
 
 /* Everything else: told of, up to a rate, and refused in the way that lets
- * programs fail at once.  Each kind has a rate of its own, so that a flood of
- * one does not hide another. */
+ * programs fail at once.  Connections have a rate of their own, so that what a
+ * program sends by the way does not hide them. */
 static void add_refusals(struct netlink *w)
 {
-	static const struct {
-		unsigned char protocol;		/* 0: any */
-		unsigned type;
-		unsigned char code;
-	} refusals[] = {
-		{ IPPROTO_TCP, NFT_REJECT_TCP_RST, 0 },
-		{ IPPROTO_UDP, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_PORT_UNREACH },
-		{ 0, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_ADMIN_PROHIBITED },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
-		for (int log = 1; log >= 0; log--) {
-			nft_open_rule(w, NET_TABLE, CHAIN);
-			if (refusals[i].protocol)
-				nft_match_protocol(w, refusals[i].protocol);
-			if (log) {
-				nft_match_limit(w, LOG_RATE, LOG_BURST);
-				nft_do_log(w, NET_LOG_GROUP, NET_LOG_BYTES);
-			} else {
-				nft_do_reject(w, refusals[i].type, refusals[i].code);
-			}
-			nft_close_rule(w);
-		}
+	add_log(w, IPPROTO_TCP);
+	add_reject(w, IPPROTO_TCP, NFT_REJECT_TCP_RST, 0);
+	add_log(w, 0);
+	add_reject(w, IPPROTO_UDP, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_PORT_UNREACH);
+	add_reject(w, 0, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_ADMIN_PROHIBITED);
 }
 
 static void add_set(struct netlink *w, const char *name, uint32_t id, size_t key_bytes,
@@ -224,7 +205,6 @@ static void write_table(struct network *n, const struct net_ranges *r)
 	nft_add_table(w, NET_TABLE);
 	add_set(w, NET_SET_V4, 1, 4, r->v4, r->n_v4);
 	add_set(w, NET_SET_V6, 2, 16, r->v6, r->n_v6);
-	nft_add_chain(w, NET_TABLE, OWN_CHAIN, NULL);
 	nft_add_chain(w, NET_TABLE, CHAIN, &hook);
 	add_established(w);
 	add_own(w, n->v6);
@@ -304,7 +284,7 @@ int network_new(const struct plan *plan, const struct network **ret, struct cord
 		write_routes(n);
 	}
 	if (plan->net.rung == NET_TPROXY) {
-		if (add_room(&n->table, 16384 + n->n_datagrams * 320 + (r.n_v4 + r.n_v6) * 80,
+		if (add_room(&n->table, 8192 + n->n_datagrams * 320 + (r.n_v4 + r.n_v6) * 80,
 			     plan, err) < 0 ||
 		    add_room(&n->log, 128, plan, err) < 0)
 			return -1;
