@@ -45,6 +45,7 @@ struct run {
 	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
+	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
@@ -385,6 +386,7 @@ static void wait_for_end(struct run *r)
 	int status;
 
 	kill_tree(r);
+	live_remove(&r->live);		/* while the kernel takes it apart */
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
@@ -478,6 +480,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
+	r->hidden = prctl(PR_GET_DUMPABLE) == 1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
@@ -489,6 +492,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
+	if (native_grant(r->plan, &r->child, err) < 0)
+		return -1;
 	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
@@ -524,7 +529,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.res = ret,
 		.reporter = o->reporter,
 		.cgroup = caps->cgroup,
-		.child = { .pidfd = -1, .control = -1 },
+		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.old_pipe = SIG_ERR,
@@ -571,6 +576,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
+	fd_close(&r.child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
 	if (r.signals >= 0)
@@ -578,5 +584,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.signals);
 	if (r.old_pipe != SIG_ERR)
 		signal(SIGPIPE, r.old_pipe);
+	/* Nothing of the tree is left to look; and the next run's maps need it. */
+	if (r.hidden)
+		prctl(PR_SET_DUMPABLE, 1);
 	return rc;
 }

@@ -26,6 +26,7 @@
 #include "backend/native/syscalls.h"
 
 #define CONTROL_FD	3
+#define RULESET_FD	4
 
 /* ---- talking to the supervisor ------------------------------------------ */
 
@@ -216,22 +217,33 @@ static int step_cpus(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+/* Give a descriptor the number that it keeps; -1 stays -1.  All were moved out of
+ * the way before, and only the standard streams are the command's. */
+static int place_fd(int fd, int number)
+{
+	if (fd < 0)
+		return 0;
+	return number < CONTROL_FD ? dup2(fd, number) : dup3(fd, number, O_CLOEXEC);
+}
+
 static int step_stdio(struct init *in, struct cordon_err *err)
 {
-	int keep[3];
+	int fds[] = { in->io->fd[0], in->io->fd[1], in->io->fd[2], in->control, in->ruleset };
 
-	for (int i = 0; i < 3; i++) {
-		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (in->io->fd[i] >= 0 && keep[i] < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
+	static_assert(ARRAY_SIZE(fds) == RULESET_FD + 1, "they stand at their numbers");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++) {
+		int high = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 64);
+
+		if (fds[i] >= 0 && high < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot keep descriptor %d", fds[i]);
+		fds[i] = high;
 	}
-	for (int i = 0; i < 3; i++)
-		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
-	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++)
+		if (place_fd(fds[i], i) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot set descriptor %d", i);
 	in->control = CONTROL_FD;
-	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
+	in->ruleset = in->ruleset < 0 ? -1 : RULESET_FD;
+	if (syscall(SYS_close_range, in->ruleset < 0 ? RULESET_FD : RULESET_FD + 1, ~0u, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
 	return 0;
 }
@@ -268,9 +280,13 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 /* What an execution could give back. */
 static int drop_bounds(struct cordon_err *err)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
+	int cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap) == 0)
+		cap++;
+	/* The first that the kernel does not know. */
+	if (errno != EINVAL || prctl(PR_CAPBSET_READ, cap) >= 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
@@ -335,11 +351,13 @@ static const struct {
 	{ "groups", step_groups },
 	{ "identity", step_identity },
 	{ "standard streams", step_stdio },
+	{ "network namespace", step_begin_network },
 	{ "sources", step_open_sources },
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
 	{ "terminal", step_terminal },
+	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
