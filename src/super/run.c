@@ -237,6 +237,18 @@ static bool read_denials(struct run *r)
 	return !r->guard;
 }
 
+/* The tree has ended. */
+static void end_denials(struct run *r)
+{
+	while (!read_denials(r))
+		;
+	/* Nothing ran: then it was the command itself that was refused. */
+	if (r->res->exec_errno)
+		r->res->blocked = r->blocked;
+	if (r->guard)
+		run_report_lost(r->reporter, guard_denials_lost(r->guard));
+}
+
 static bool is_gone(const struct run *r)
 {
 	struct pollfd p = { .fd = r->child.pidfd, .events = POLLIN };
@@ -553,14 +565,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		while (!read_denials(&r))
-			;
-		/* Then it was the command itself. */
-		if (ret->exec_errno)
-			ret->blocked = r.blocked;
+		end_denials(&r);
 	}
-	if (r.guard)
-		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
 	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
