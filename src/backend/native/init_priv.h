@@ -58,6 +58,7 @@ int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
 int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
+int step_settings(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 

@@ -405,27 +405,39 @@ static const struct {
 	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
 };
 
-/* Our own view of processes.  Read-only, whole: the caller's own files in it
- * are enough for programs, and uid 0 could write the rest. */
+/* Our own view of processes. */
 static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	int proc = new_fs("proc", NULL, 0,
 			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 
 	if (proc < 0)
 		return -1;
+	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (in->fds.fd[NATIVE_PROC] < 0 || make_place(in, t, true) < 0 || attach(proc, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	close(proc);
+	return 0;
+}
+
+/* What sys/net shows is the network of whoever looks: so not before the new one
+ * is entered, or the host's would be set.  Then all of it is read-only: the
+ * caller's own files in it are enough for programs, and uid 0 could write the
+ * rest. */
+int step_settings(struct init *in, struct cordon_err *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int proc = in->fds.fd[NATIVE_PROC];
+
+	if (proc < 0)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
 		if ((in->plan->clone_flags & sysctls[i].namespace) &&
 		    write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
 			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
-	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
+	if (sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
-	if (make_place(in, t, true) < 0 || attach(proc, t) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	close(proc);
 	return 0;
 }
 
