@@ -107,6 +107,7 @@ struct plan {
 	unsigned enforced, lacking;	/* bits of enum protection */
 	unsigned waived;		/* those of them that a full plan would have */
 	bool bare;			/* nothing is enclosed; the rest does not count */
+	bool session;			/* many commands, named later, and not argv */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */
 	uid_t uid;			/* of the caller, and inside */
