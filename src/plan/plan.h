@@ -101,6 +101,19 @@ struct plan_limits {
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
 };
 
+/* What changes with a phase of a session; its environment is made for each
+ * command. */
+struct plan_phase {
+	const char *name;
+	struct plan_net net;
+	struct plan_limits limits;
+};
+
+/* Where a session's commands find its status, and what names it to them. */
+#define PLAN_STATUS_FOLDER	"/dev/cordon"
+#define PLAN_STATUS_FILE	"status.json"
+#define PLAN_STATUS_VARIABLE	"CORDON_STATUS"
+
 struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
@@ -148,6 +161,8 @@ struct plan {
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
 	struct plan_net net;
+	struct plan_phase *phases;	/* of a session */
+	size_t n_phases;
 	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 
