@@ -371,6 +371,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.plan = plan,
 		.res = ret,
 		.reporter = o->reporter,
+		.live = LIVE_NONE,
 		.signals = -1,
 		.old_pipe = SIG_ERR,
 		.deadline_us = INT64_MAX,

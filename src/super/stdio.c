@@ -125,6 +125,11 @@ static enum give_how judge(int fd)
 	return GIVE_AS_IS;
 }
 
+bool stdio_is_harmless(int fd)
+{
+	return judge(fd) == GIVE_AS_IS;
+}
+
 static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 {
 	enum give_how how = judge(which);
