@@ -43,13 +43,13 @@ static int check_fixed(const struct policy *p, const struct phase *phase, struct
 }
 
 /* A socket each, made inside at the start. */
-static int check_datagrams(const struct plan_net *base, const struct plan_phase *phase,
-			   struct cordon_err *err)
+static int check_datagrams(const struct plan_net *base, const struct phase *phase,
+			   const struct plan_net *net, struct cordon_err *err)
 {
 	uint16_t have[MAX_NET_PORTS], want[MAX_NET_PORTS];
 	size_t n_have = net_datagram_ports(base, have), n_want;
 
-	n_want = MIN(net_datagram_ports(&phase->net, want), (size_t)MAX_NET_PORTS);
+	n_want = MIN(net_datagram_ports(net, want), (size_t)MAX_NET_PORTS);
 	for (size_t i = 0; i < n_want; i++) {
 		size_t k = 0;
 
@@ -57,9 +57,9 @@ static int check_datagrams(const struct plan_net *base, const struct plan_phase 
 			k++;
 		if (k == MIN(n_have, (size_t)MAX_NET_PORTS))
 			return err_set(err, CORDON_E_HOST,
-				       "phase %s: network.udp_allow names port %u, which the base "
-				       "does not; it cannot be added while a session lives",
-				       phase->name, want[i]);
+				       "phase %.*s: network.udp_allow names port %u, which the "
+				       "base does not; it cannot be added while a session lives",
+				       STR_FMT(phase->name), want[i]);
 	}
 	return 0;
 }
@@ -81,6 +81,14 @@ static int check_network(const struct policy *p, const struct phase *phase, stru
 	return 0;
 }
 
+int phases_check(const struct policy *p, const struct phase *phase, const struct plan_net *base,
+		 const struct plan_net *net, struct cordon_err *err)
+{
+	if (check_fixed(p, phase, err) < 0)
+		return -1;
+	return check_datagrams(base, phase, net, err);
+}
+
 int phases_compile(const struct policy *p, const struct net_options *o, struct plan *plan,
 		   struct cordon_err *err)
 {
@@ -99,8 +107,7 @@ int phases_compile(const struct policy *p, const struct net_options *o, struct p
 		limits_compile(&phase->section, &phases[i].limits);
 	}
 	for (size_t i = 0; i < p->n_phases; i++) {
-		if (check_fixed(p, &p->phases[i], err) < 0 ||
-		    check_datagrams(&plan->net, &phases[i], err) < 0 ||
+		if (phases_check(p, &p->phases[i], &plan->net, &phases[i].net, err) < 0 ||
 		    (!o->gate && check_network(p, &p->phases[i], err) < 0))
 			return -1;
 		plan->limits.file_size = MAX(plan->limits.file_size, phases[i].limits.file_size);

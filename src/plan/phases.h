@@ -11,6 +11,9 @@ bool phases_are_open(const struct policy *p, const struct plan_request *r);
  * be held at all. */
 bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 		      const struct plan_request *r);
+/* Can a cordon whose base is `base` become what this phase is? */
+int phases_check(const struct policy *p, const struct phase *phase, const struct plan_net *base,
+		 const struct plan_net *net, struct cordon_err *err) MUST_USE;
 /* Every phase, into plan->phases, and the limits of processes so that each phase
  * fits.  Refuses what would have to change and cannot. */
 int phases_compile(const struct policy *p, const struct net_options *o, struct plan *plan,

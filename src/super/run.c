@@ -18,6 +18,7 @@
 #include "super/live.h"
 #include "super/report.h"
 #include "super/run_priv.h"
+#include "super/server.h"
 #include "super/stdio.h"
 #include "super/tree.h"
 
@@ -28,6 +29,7 @@ struct run {
 	struct tree tree;
 	struct stdio stdio;
 	struct live live;
+	struct server server;
 	int signals;
 	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int64_t begin_us, deadline_us, kill_at_us;
@@ -224,17 +226,20 @@ static void check_limits(struct run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-enum { POLL_SIGNALS = N_TREE_POLLS, N_POLLS };
+enum { POLL_SIGNALS = N_TREE_POLLS, POLL_SERVER, N_POLLS };
 
 static int64_t next_us(const struct run *r)
 {
-	return MIN(MIN(r->deadline_us, r->kill_at_us), tree_next_us(&r->tree));
+	return MIN(MIN(r->deadline_us, r->kill_at_us),
+		   MIN(tree_next_us(&r->tree), server_next_us(&r->server)));
 }
 
 static size_t list_polls(struct run *r, struct pollfd *fds)
 {
 	tree_poll(&r->tree, fds);
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+	fds[POLL_SERVER] = (struct pollfd){
+		.fd = r->res->started ? server_event_fd(&r->server) : -1, .events = POLLIN };
 	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
 }
 
@@ -252,6 +257,8 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 	if ((fds[TREE_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
 		return -1;
 	tree_read_denials(&r->tree);
+	if (fds[POLL_SERVER].revents || run_now_us() >= server_next_us(&r->server))
+		server_work(&r->server);
 	check_limits(r);
 	run_report_write(r->reporter);
 	if (!stdio_move(&r->stdio))
@@ -381,6 +388,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	int rc;
 
 	tree_init(&r.tree, plan, caps, o->reporter);
+	server_init(&r.server, &r.tree, o->ops, &r.live);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
@@ -393,6 +401,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		wait_for_end(&r);
 		end_denials(&r);
 	}
+	server_release(&r.server);
 	tree_stop(&r.tree);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;

@@ -163,53 +163,42 @@ static int open_block(const struct native_command *c, struct cordon_err *err)
 	return fd_take(&fd);
 }
 
-/* From an offset behind the head to a pointer; false: it leads outside. */
-static bool place(const char **at, char *memory, size_t n)
+/* From an offset behind the head to a pointer; NULL: it leads outside. */
+static void *place(const void *offset, char *memory, size_t n)
 {
-	size_t offset = (size_t)*at;
+	size_t at = (size_t)offset;
 
-	if (!offset)
-		return true;
-	if (offset < sizeof(struct native_command) || offset >= n)
-		return false;
-	*at = memory + offset;
-	return true;
+	return at < sizeof(struct native_command) || at >= n ? NULL : memory + at;
 }
 
-static bool place_list(const char ***list, char *memory, size_t n)
+/* `hole`: as it was laid out. */
+static const char **place_list(const void *offset, size_t hole, char *memory, size_t n)
 {
-	size_t most = n / sizeof(char *);
+	const char **list = (size_t)offset % sizeof(char *) ? NULL : place(offset, memory, n);
 
-	if ((size_t)*list % sizeof(char *) || !place((const char **)(void *)list, memory, n))
-		return false;
-	for (size_t i = 0; (*list)[i]; i++)
-		if (i >= most || !place(&(*list)[i], memory, n))
-			return false;
-	return true;
+	for (size_t i = 0; list && (list[i] || i == hole); i++) {
+		if (i == hole)
+			continue;
+		list[i] = place(list[i], memory, n);
+		if (!list[i])
+			return NULL;
+	}
+	return list;
 }
 
 const struct native_command *native_command_place(void *memory, size_t n)
 {
 	struct native_command *c = memory;
-	const char **shell;
 
 	/* All texts end inside: the last byte is the end of one. */
 	if (n <= sizeof(*c) || ((char *)memory)[n - 1])
 		return NULL;
-	shell = c->shell_argv;
-	if (!place_list((const char ***)(void *)&c->argv, memory, n) ||
-	    !place_list((const char ***)(void *)&c->envp, memory, n) ||
-	    !place_list((const char ***)(void *)&c->programs, memory, n) ||
-	    !place(&c->cwd, memory, n) || !shell)
-		return NULL;
-	/* "sh", a hole, the rest. */
-	if (!place((const char **)(void *)&c->shell_argv, memory, n) ||
-	    !place(&c->shell_argv[0], memory, n))
-		return NULL;
-	for (size_t i = 2; c->shell_argv[i]; i++)
-		if (!place(&c->shell_argv[i], memory, n))
-			return NULL;
-	return c;
+	c->argv = (const char *const *)place_list(c->argv, SIZE_MAX, memory, n);
+	c->envp = (const char *const *)place_list(c->envp, SIZE_MAX, memory, n);
+	c->programs = (const char *const *)place_list(c->programs, SIZE_MAX, memory, n);
+	c->shell_argv = place_list(c->shell_argv, 1, memory, n);
+	c->cwd = place(c->cwd, memory, n);
+	return c->argv && c->envp && c->programs && c->shell_argv && c->cwd ? c : NULL;
 }
 
 int native_command_send(const struct native_child *c, int id, const struct native_command *cmd,
