@@ -393,7 +393,9 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	a.ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	if (judge_command(&c.policy, &(struct judged){ req->command, req->n_command, o->shell_text }, &c.arena, &a.res.blocked, err) < 0 ||
+	if (judge_command(&c.policy,
+			  &(struct judged){ req->command, req->n_command, o->shell_text }, &c.arena,
+			  &a.res.blocked, err) < 0 ||
 	    run_request(&c, req, &a.request, &a.record, err) < 0)
 		return -1;
 	if (!o->dry_run && start_record(&a, err) < 0)

@@ -106,7 +106,8 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 {
 	struct cordon_request req = CORDON_REQUEST;
 	cleanup_composition struct composition c;
-	struct plan plan = { .argv = options->command, .backend = "process", .profile = "worktree" };
+	struct plan plan = { .argv = options->command, .backend = "process",
+			     .profile = "worktree" };
 	struct tell_how how = { .json = options->json, .capture = options->capture };
 	cleanup_fd int fd = -1;
 	struct session_exec e;

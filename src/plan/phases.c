@@ -73,8 +73,8 @@ static int check_network(const struct policy *p, const struct phase *phase, stru
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		if (!field_value_eq(ids[i], &p->base.f[ids[i]], &phase->section.f[ids[i]]))
 			return err_set(err, CORDON_E_HOST,
-				       "phase %.*s: %s differs from the base's, which needs %s (%s); "
-				       "this machine does not offer it: see cordon doctor",
+				       "phase %.*s: %s differs from the base's, which needs %s "
+				       "(%s); this machine does not offer it: see cordon doctor",
 				       STR_FMT(phase->name), fields[ids[i]].key,
 				       host_feature_name(FEATURE_TPROXY),
 				       host_feature_about(FEATURE_TPROXY));

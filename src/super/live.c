@@ -71,7 +71,8 @@ int live_make_root(const char *root, struct cordon_err *err)
 
 /* ---- this run ----------------------------------------------------------- */
 
-/* When a process began, in ticks since the machine did; 0: it is not there. */
+/* When a process began, in ticks since the machine did; 0: it is not there, or
+ * has ended and nobody has asked how. */
 static unsigned long long start_time(pid_t pid)
 {
 	char path[32], text[1024], *at;
@@ -86,6 +87,8 @@ static unsigned long long start_time(pid_t pid)
 		return 0;
 	text[n] = '\0';
 	at = strrchr(text, ')');
+	if (!at || strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)
+		return 0;
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
@@ -184,8 +187,8 @@ void live_try_add(struct live *l, const char *root, const char *run_id, const st
 /* All that may be in a folder. */
 static void remove_folder(const char *path)
 {
-	static const char *const names[] = { "control", "about", "inside/" PLAN_STATUS_FILE,
-					     "inside/new" };
+	static const char status[] = "inside/" PLAN_STATUS_FILE;
+	static const char *const names[] = { "control", "about", status, "inside/new" };
 	char name[MAX_LIVE_ROOT + 64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -493,7 +496,8 @@ int live_connect(const char *id, bool *ret_dead, struct cordon_err *err)
 			       "cordon session stop %s clears it away", id, id);
 	folder = open(s.folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (folder < 0 || fd < 0 || connect(fd, (struct sockaddr *)&at, address_in(folder, &at)) < 0)
+	if (folder < 0 || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&at, address_in(folder, &at)) < 0)
 		return err_sys(err, CORDON_E_PEER, "cannot speak to the supervisor of '%s'", id);
 	return fd_take(&fd);
 }

@@ -28,7 +28,7 @@
 #include "super/stdio.h"
 
 /* One command, from the request to the result.
- * [S1] Its client hears of its end once, or is gone. */
+ * [C1] Its client hears of its end once, or is gone. */
 struct command {
 	struct client *client;		/* NULL: gone */
 	int id;

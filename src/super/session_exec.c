@@ -217,6 +217,7 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 		old_pipe = signal(SIGPIPE, SIG_IGN);
 		rc = loop(&x, err);
 	}
+	stdio_wait(&x.stdio);
 	if (!stdio_drain(&x.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&x.stdio);

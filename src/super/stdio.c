@@ -24,6 +24,8 @@
 
 #include "base/fd.h"
 
+#define LAST_WORDS_MS	50	/* until a terminal that stays open has said all */
+
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
 {
 	struct stream *t = &s->streams[s->n_streams];
@@ -371,6 +373,15 @@ bool stdio_move(struct stdio *s)
 			within = read_some(s, t);
 	}
 	return within;
+}
+
+void stdio_wait(struct stdio *s)
+{
+	struct pollfd p = { .fd = s->master, .events = POLLIN };
+
+	while (s->master >= 0 && poll(&p, 1, LAST_WORDS_MS) > 0 && !(p.revents & POLLHUP))
+		if (!stdio_move(s))
+			return;
 }
 
 /* Input has no more use; output ends at the end of its pipe, or where nothing

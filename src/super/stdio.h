@@ -52,6 +52,9 @@ void stdio_resume(struct stdio *s);
 size_t stdio_poll(struct stdio *s, struct pollfd *fds);
 /* Move bytes.  False: the output limit is over. */
 bool stdio_move(struct stdio *s);
+/* Where the command had a terminal: what it wrote last comes through the kernel a
+ * moment later.  Waits for that, but not for those who keep the terminal open. */
+void stdio_wait(struct stdio *s);
 /* Everything that is left, once all writers are gone. */
 bool stdio_drain(struct stdio *s);
 /* The caller's terminal changed its size. */

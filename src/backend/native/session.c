@@ -124,11 +124,11 @@ static void reap(struct commands *c)
 
 /* ---- starting ----------------------------------------------------------- */
 
-static void refuse(const struct commands *c, int id, int error, const char *what)
+/* errno says why. */
+static void refuse(const struct commands *c, int id, const char *what)
 {
 	struct native_message m = { .kind = NATIVE_EXEC_FAILED, .id = id };
 
-	errno = error;
 	err_sys(&m.err, CORDON_E_SETUP, "%s", what);
 	tell(c->in, &m);
 }
@@ -166,10 +166,11 @@ static void start(struct commands *c, struct running *r, int id, const struct na
 	if (slave >= 0)
 		close(slave);
 	if (pid < 0) {
-		refuse(c, id, errno, "cannot start the command");
+		refuse(c, id, "cannot start the command");
 		m.kind = N_NATIVE_KINDS;
 	} else if (l.error < 0) {
-		refuse(c, id, -l.error, "cannot enter the working directory");
+		errno = -l.error;
+		refuse(c, id, "cannot enter the working directory");
 		m.kind = N_NATIVE_KINDS;
 	} else if (l.error) {
 		m = (struct native_message){ .kind = NATIVE_EXEC_FAILED, .id = id,
@@ -199,7 +200,8 @@ static void answer_exec(struct commands *c, int id, const struct native_fds *fds
 		if (!c->list[i].pid)
 			r = &c->list[i];
 	if (!r) {
-		refuse(c, id, EAGAIN, "too many commands run in the session");
+		errno = EAGAIN;
+		refuse(c, id, "too many commands run in the session");
 		return;
 	}
 	if (fstat(fds->fd[NATIVE_BLOCK], &st) == 0 && st.st_size > 0)
@@ -210,7 +212,7 @@ static void answer_exec(struct commands *c, int id, const struct native_fds *fds
 	if (cmd)
 		start(c, r, id, cmd, fds);
 	else
-		refuse(c, id, errno, "cannot read the command");
+		refuse(c, id, "cannot read the command");
 	if (memory != MAP_FAILED)
 		munmap(memory, (size_t)st.st_size);
 }
@@ -239,13 +241,15 @@ static void answer(struct commands *c, const struct native_message *m, struct na
 static bool obey(struct commands *c)
 {
 	struct native_fds fds = NATIVE_NO_FDS;
-	struct native_message m;
+	struct native_message m = { 0 };
 	int rc = native_recv_fds(c->in->control, &m, &fds);
 
-	if (rc == NATIVE_FDS_LOST)
-		refuse(c, m.id, EMFILE, "there is no room for the command's descriptors");
-	else if (rc == 1 && !obey_common(c->in, &m))
+	if (rc == NATIVE_FDS_LOST) {
+		errno = EMFILE;
+		refuse(c, m.id, "there is no room for the command's descriptors");
+	} else if (rc == 1 && !obey_common(c->in, &m)) {
 		answer(c, &m, &fds);
+	}
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		if (fds.fd[i] >= 0)
 			close(fds.fd[i]);
