@@ -515,14 +515,14 @@ TOML
 @test "a terminal of its own" {
 	start
 	run -0 script -qec "$cordon session exec s -- sh -c 'tty; test -t 0 -a -t 1 -a -t 2 && echo all; stty size'" /dev/null
-	grep -q '^/dev/pts/0' <<<"$output"
+	grep -q '/dev/pts/0' <<<"$output"
 	grep -q '^all' <<<"$output"
 	# One after the other: the first is gone.
 	run -0 script -qec "$cordon session exec s -- tty" /dev/null
-	grep -q '^/dev/pts/0' <<<"$output"
+	grep -q '/dev/pts/0' <<<"$output"
 	# Nothing inside has the caller's.
 	outer=$(tty) || outer=none
-	! grep -q "^$outer" <<<"$output"
+	! grep -qF "$outer" <<<"$output"
 }
 
 @test "no way from inside to the control socket" {
@@ -556,7 +556,7 @@ assert len(s.recv(65536)) > 100"
 	start
 	id=$(ls "$live")
 	/usr/bin/python3 - "$live/$id/control" <<'PY'
-import array, os, random, socket, sys
+import array, os, random, socket, struct, sys
 random.seed(5)
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -586,11 +586,60 @@ for i in range(300):
     except OSError:
         pass
     s.close()
-# A directory, or a file that is only to be read, as a command's streams.
+# A directory, or a file that is only to be read, as a command's streams: a way
+# out of every mount, refused whoever sends it.
+texts = b"ls\0/proc/self/fd/0/\0PATH=/bin:/usr/bin\0/\0\0\0"
+for path in "/", "/etc/passwd":
+    s, hello = connect()
+    fd = os.open(path, os.O_RDONLY)
+    null = os.open("/dev/null", os.O_RDWR)
+    head = bytearray(len(hello))
+    struct.pack_into("<IHHI4I4q", head, 0, *struct.unpack_from("<I", hello), 1, 0, len(texts),
+                     2, 1, 3, 0, 0, 0, 0, 0)
+    struct.pack_into("<q", head, 32 + 3 * 8, 7)
+    s.sendmsg([head + texts], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                array.array("i", [fd, null, null]))])
+    answer = s.recv(65536)
+    assert b"standard stream 0 would lead out" in answer, answer
 PY
 	[ "$(inside echo alive)" = alive ]
 	pid=$(supervisor)
 	soon eval '[ "$(ls /proc/'"$pid"'/fd 2>/dev/null | wc -l)" -lt 60 ]'
+}
+
+@test "nothing comes in with a command but its streams" {
+	mkdir -p "$BATS_TEST_TMPDIR/outside"
+	echo canary >"$BATS_TEST_TMPDIR/outside/file"
+	start
+	run -125 inside cat <"$BATS_TEST_TMPDIR"
+	grep -q 'standard stream 0' <<<"$output"
+	exec 7<"$BATS_TEST_TMPDIR/outside" 8<"$BATS_TEST_TMPDIR/outside/file"
+	[ "$(inside sh -c 'ls /proc/self/fd | wc -l')" -eq 4 ]
+	exec 7<&- 8<&-
+	run inside sh -c 'cat /proc/[0-9]*/fd/*/outside/file /proc/[0-9]*/cwd/../outside/file /proc/1/environ'
+	! grep -qa canary <<<"$output"
+	# A working directory outside is none inside, nor is one that is gone.
+	cd "$BATS_TEST_TMPDIR/outside" || return
+	[ "$(inside pwd)" = "$work" ]
+	run -125 "$cordon" session exec s --cwd "$BATS_TEST_TMPDIR/outside" -- cat file
+	cd "$work" || return
+	# A file that is only to be read comes through a pipe: it cannot be reopened.
+	echo kept >input
+	chmod 444 input
+	run -0 inside sh -c 'cat; chmod 777 /proc/self/fd/0 2>/dev/null; readlink /proc/self/fd/0' <input
+	grep -q pipe <<<"$output"
+	[ "$(stat -c %a input)" = 444 ]
+	# Nothing is typed into a terminal: not into the caller's, nor into its own.
+	run script -qec "$cordon session exec s -- /usr/bin/python3 -c '
+import fcntl, termios
+for fd in (0, 1, 2):
+    try:
+        fcntl.ioctl(fd, termios.TIOCSTI, b\"x\")
+        print(\"typed\")
+    except OSError:
+        print(\"refused\")'" /dev/null
+	[ "$(grep -c refused <<<"$output")" -eq 3 ]
+	! grep -q typed <<<"$output"
 }
 
 @test "two hundred sessions" {
