@@ -476,6 +476,28 @@ static int find_entry(const struct entry *e, void *arg, struct cordon_err *err U
 	return 1;
 }
 
+/* A run id is the name of the folder; everything else is looked for. */
+static int search(struct search *s, struct cordon_err *err)
+{
+	struct entry *e;
+	int rc = 0;
+
+	if (strlen(s->id) != 16 || strspn(s->id, "0123456789abcdef") != 16)
+		return for_each(find_entry, s, err);
+	e = malloc(sizeof(*e));
+	if (!e)
+		return err_nomem(err);
+	live_root(e->folder);
+	if (check_root(e->folder, err) == 0) {
+		size_t n = strlen(e->folder);
+
+		snprintf(e->folder + n, sizeof(e->folder) - n, "/%s", s->id);
+		rc = read_entry(s->id, e) && (!e->dead || is_kept(e)) ? find_entry(e, s, err) : 0;
+	}
+	free(e);
+	return rc;
+}
+
 int live_connect(const char *id, bool *ret_dead, struct cordon_err *err)
 {
 	struct search s = { .id = id, .pidfd = -1 };
@@ -483,7 +505,7 @@ int live_connect(const char *id, bool *ret_dead, struct cordon_err *err)
 	struct sockaddr_un at;
 
 	*ret_dead = false;
-	if (for_each(find_entry, &s, err) < 0)
+	if (search(&s, err) < 0)
 		return -1;
 	fd_close(&s.pidfd);
 	if (!s.folder[0])
@@ -513,7 +535,7 @@ int live_kill(const char *id, struct cordon_err *err)
 {
 	struct search s = { .id = id, .pidfd = -1 };
 	siginfo_t end = { 0 };
-	int rc = for_each(find_entry, &s, err);
+	int rc = search(&s, err);
 
 	if (rc < 0)
 		return -1;

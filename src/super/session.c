@@ -73,7 +73,6 @@ static void remove_command(struct session *s, struct command *c)
 	if (c->client)
 		c->client->command = NULL;
 	s->server.idle_us = run_now_us();
-	s->server.changed = true;
 	run_result_release(&c->res);
 	free(c);
 }
@@ -211,7 +210,6 @@ static struct command *add_command(struct session *s, struct client *client)
 	c->next = s->commands;
 	s->commands = c;
 	s->n_commands++;
-	s->server.changed = true;
 	return c;
 }
 
