@@ -47,6 +47,7 @@ struct run {
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
+	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
@@ -219,15 +220,33 @@ static void read_signals(struct run *r)
 /* False: there may be more. */
 static bool read_denials(struct run *r)
 {
-	char path[4096];
+	struct guard_denial d;
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
-		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+		if (guard_read_denial(r->guard, &d) <= 0)
 			return true;
-		run_report_file(r->reporter, path);
+		if (!d.rule) {
+			run_report_file(r->reporter, d.what);
+		} else if (d.rule <= r->plan->n_rules) {
+			r->blocked = r->plan->rules[d.rule - 1].message;
+			run_report_command(r->reporter, d.what, r->blocked,
+					   "commands.block without the pattern");
+		}
 	}
 	return !r->guard;
+}
+
+/* The tree has ended. */
+static void end_denials(struct run *r)
+{
+	while (!read_denials(r))
+		;
+	/* Nothing ran: then it was the command itself that was refused. */
+	if (r->res->exec_errno)
+		r->res->blocked = r->blocked;
+	if (r->guard)
+		run_report_lost(r->reporter, guard_denials_lost(r->guard));
 }
 
 static bool is_gone(const struct run *r)
@@ -237,14 +256,16 @@ static bool is_gone(const struct run *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The first call that makes a name: now there is something to guard.  Runs
- * that make none pay nothing.  The listener is the guard's alone from here on:
- * when it is gone, the calls fail. */
+/* The first call that makes a name, or executes something where commands are
+ * blocked: now there is something to guard.  Runs that do neither pay nothing.
+ * The listener is the guard's alone from here on: when it is gone, the calls
+ * fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
+		.plan = r->plan->n_rules ? r->plan : NULL,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
 		.mntns = r->mntns,
@@ -256,7 +277,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	if (rc == 0)
+	if (rc == 0 && guard_recv_ready(r->guard, err) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
@@ -269,7 +290,7 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
+	if (!r->plan->asks || !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -447,7 +468,8 @@ static int clone_init(struct run *r, struct cordon_err *err)
 	return limiter_join(r->limiter, r->child.pid, err);
 }
 
-static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+/* What must be there before anything is cloned. */
+static int prepare(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
 
@@ -467,7 +489,12 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
+	return 0;
+}
+
+static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+{
+	if (prepare(r, caps, err) < 0 || clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -544,11 +571,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		while (!read_denials(&r))
-			;
+		end_denials(&r);
 	}
-	if (r.guard)
-		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
 	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)

@@ -196,6 +196,22 @@ def compare(name, command, peers, rounds):
              PEER_LIMITS[name])
 
 
+def executions(rounds, count=200):
+    """A program that starts programs, where commands with arguments are blocked: each of its
+    executions is judged.  Against the same where nothing is blocked."""
+    loop = f"i=0; while [ $i -lt {count} ]; do /bin/true; i=$((i+1)); done"
+    rows = [[CORDON, "run", "--no-policy", *words, "--", "/bin/sh", "-c", loop]
+            for words in ([], ["--block-command", "rm -rf /"])]
+    times = [[], []]
+    for round_ in range(rounds + 1):
+        for n, argv in enumerate(rows):
+            took = spend(argv)
+            if round_:
+                times[n].append(took)
+    free, judged = (typical(t) / count for t in times)
+    tell("run: an execution that is judged, against a free one", judged, "us", free)
+
+
 def count(argv, workers, seconds):
     """Runs in that time."""
     pipes = []
@@ -296,6 +312,7 @@ def main():
         compare("/bin/true", ["/bin/true"], peers, ROUNDS)
         compare("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], peers, ROUNDS // 4)
         compare("git status", ["/usr/bin/git", "status"], peers, ROUNDS // 4)
+        executions(max(ROUNDS // 10, 1))
         throughput(peers, 1)
         throughput(peers, 2)
         measure_memory(peers)

@@ -574,7 +574,6 @@ static int find_text_place(struct init *in, const char *target)
 		n = readlinkat(t.dir, t.name, link, sizeof(link) - 1);
 		if (n < 0 && errno == ENOENT && make_place(in, &t, false) == 0)
 			place = openat(t.dir, t.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		close(t.dir);
 		if (n < 0)
 			return place;
 		link[n] = '\0';
