@@ -329,21 +329,14 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	return c;
 }
 
-/* The first verdict: may the host be reached at this port at all? */
-static void judge_new(struct conn *c)
+/* On to the first verdict, which dial_start() asks for. */
+static void enter_resolve(struct conn *c)
 {
 	struct host room;
-	struct decide_question q = { .host = conn_host(c, &room), .port = c->port };
-	struct decide_verdict v;
 
 	/* An address of ours that stands for no name: nobody asked for it. */
 	if (!c->name && names_covers(&c->addr)) {
 		conn_refuse(c, "the address stands for no name that was asked for", "");
-		return;
-	}
-	decide(c->g->net, &q, &v);
-	if (!v.allowed) {
-		conn_refuse(c, v.why.reason, v.why.hint);
 		return;
 	}
 	c->is_strict = c->g->net->strict;
@@ -353,7 +346,7 @@ static void judge_new(struct conn *c)
 			conn_end(c, true, NULL);
 			return;
 		}
-		peek_init(c->peek, q.host, c->port);
+		peek_init(c->peek, conn_host(c, &room), c->port);
 	}
 	c->state = CONN_RESOLVE;
 	dial_start(c);
@@ -402,7 +395,7 @@ static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
 		conn_end(c, true, NULL);
 		return;
 	}
-	judge_new(c);
+	enter_resolve(c);
 }
 
 void conn_accept(struct gate *g, struct watch *listener, uint32_t events)
@@ -502,8 +495,8 @@ static bool is_on_its_way(const struct conn *c, const struct decide_verdict *v)
 	bool proxied = c->g->net->proxy.host && !v->has_instead;
 
 	return proxied == c->is_proxied &&
-	       (!v->has_instead || (c->at_to < c->n_to &&
-				    memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0));
+	       (!v->has_instead ||
+		memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0);
 }
 
 static const char *find_objection(struct conn *c, struct decide_verdict *v)

@@ -20,8 +20,9 @@ enum conn_state {
 	N_CONN_STATES
 };
 
-/* One direction.  Bytes are in the pipe (spliced, unseen), or in `held` (read,
- * to be judged; only from the client).
+/* One direction.  Bytes are in the pipe (spliced, unseen), or in `held` (read: to
+ * be judged, or what the other side did not take at once); what is held goes
+ * first.
  *
  * [L1] n_written <= n_send, n_done <= n_send, n_send <= n_held: of what is held the
  *      first n_send bytes may be written and the first n_written were; the peek
@@ -32,6 +33,7 @@ struct lane {
 	unsigned char *held;
 	size_t n_held, cap_held, n_done, n_send, n_written;
 	uint64_t n_bytes;		/* written in all */
+	bool is_bulk;			/* the last reading was a large one: splice */
 	bool eof;			/* nothing more comes */
 	bool shut;			/* and the other side was told */
 };

@@ -59,6 +59,7 @@ static void try_next(struct conn *c)
 		struct sockaddr_storage ss;
 		socklen_t n = addr_to_socket(&c->to[c->at_to], c->to_port, &ss);
 
+		assert(c->server.fd < 0);	/* [C2] */
 		c->server.fd = open_socket(&ss);
 		if (c->server.fd < 0)
 			continue;

@@ -1,5 +1,5 @@
 /* The gate's loop, timers and generations; see gate.h. */
-#include "gate/gate_priv.h"
+#include "gate/gate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "gate/gate_priv.h"
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
@@ -420,7 +421,7 @@ void gate_work(struct gate *g)
 				w->ready(g, w, events[i].events);
 		}
 		free_ended(g);
-		if (n <= 0)
+		if (n < EVENTS_AT_ONCE)
 			return;
 	}
 }

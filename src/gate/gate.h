@@ -42,8 +42,8 @@ struct gate_report {
 	const char *host;	/* canonical */
 	unsigned port;		/* 0: a DNS question */
 	const char *address;	/* that was dialled, or "" */
-	const char *reason;	/* in the words of the policy's dialect; "" when allowed; GATE_CLOSED:
-				 * why, when it was not one of the two sides */
+	const char *reason;	/* in the words of the policy's dialect; "" when allowed;
+				 * GATE_CLOSED: why, when it was not one of the two sides */
 	const char *hint;	/* what would allow it, or "" */
 	uint64_t generation;
 	uint64_t id;		/* of the connection; 0: none */

@@ -10,9 +10,9 @@ ssize_t inside_recv(int fd, void *bytes, size_t max, struct inside_origin *ret)
 			    .msg_namelen = sizeof(ret->from),
 			    .msg_iov = &iov,
 			    .msg_iovlen = 1,
-			    .msg_control = &ret->control,
+			    .msg_control = ret->control,
 			    .msg_controllen = sizeof(ret->control) };
-	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT);
+	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	ret->n_from = m.msg_namelen;
 	ret->n_control = n < 0 ? 0 : m.msg_controllen;
@@ -22,7 +22,7 @@ ssize_t inside_recv(int fd, void *bytes, size_t max, struct inside_origin *ret)
 
 bool inside_target(const struct inside_origin *o, struct host_addr *ret)
 {
-	const struct cmsghdr *h = &o->control.head;
+	const struct cmsghdr *h = (const void *)o->control;
 	struct sockaddr_storage ss = { 0 };
 	uint16_t port;
 
@@ -55,7 +55,7 @@ void inside_send(int fd, struct inside_origin *o, const void *bytes, size_t n)
 			    .msg_namelen = o->n_from,
 			    .msg_iov = &iov,
 			    .msg_iovlen = 1,
-			    .msg_control = &o->control,
+			    .msg_control = (void *)o->control,
 			    .msg_controllen = o->n_control };
 
 	(void)!sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);

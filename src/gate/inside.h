@@ -15,10 +15,7 @@ struct inside_origin {
 	struct sockaddr_storage from;
 	socklen_t n_from;
 	size_t n_control;
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	} control;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
 /* The length of one datagram, or -1: there is none. */

@@ -10,6 +10,7 @@
 
 #define SPLICE_BYTES	(256u << 10)
 #define READ_BYTES	(16u << 10)
+#define SMALL_BYTES	(8 << 10)	/* less than this is better copied than spliced */
 #define ROUNDS		8	/* before others have their turn */
 
 /* ---- lanes --------------------------------------------------------------- */
@@ -50,6 +51,11 @@ unsigned char *lane_get_room(struct lane *l, size_t n)
 	return l->held + l->n_held;
 }
 
+static bool is_pending(const struct lane *l)
+{
+	return l->n_piped || l->n_written < l->n_send;
+}
+
 /* What was written and need not be shown again goes. */
 static void lane_forget(struct lane *l)
 {
@@ -62,7 +68,8 @@ static void lane_forget(struct lane *l)
 	l->n_done -= n;
 	l->n_send -= n;
 	l->n_written -= n;
-	if (!l->n_held && l->cap_held > READ_BYTES) {
+	/* Most connections are idle most of the time. */
+	if (!l->n_held) {
 		free(l->held);
 		l->held = NULL;
 		l->cap_held = 0;
@@ -70,6 +77,10 @@ static void lane_forget(struct lane *l)
 }
 
 /* ---- unseen bytes -------------------------------------------------------- */
+
+struct ends {
+	int from, to;
+};
 
 enum moved {
 	MOVED_ALL,		/* the source is empty for now */
@@ -79,8 +90,28 @@ enum moved {
 	N_MOVED
 };
 
+/* What may be written of what is held. */
+static enum moved write_held(struct lane *l, int to)
+{
+	while (l->n_written < l->n_send) {
+		ssize_t n = send(to, l->held + l->n_written, l->n_send - l->n_written,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? MOVED_BLOCKED : MOVED_BROKEN;
+		l->n_written += (size_t)n;
+		l->n_bytes += (uint64_t)n;
+	}
+	lane_forget(l);
+	return MOVED_ALL;
+}
+
 static enum moved splice_out(struct conn *c, struct lane *l, int to)
 {
+	if (l->pipe.fd[0] < 0)
+		return MOVED_ALL;
 	while (l->n_piped) {
 		ssize_t n = splice(l->pipe.fd[0], NULL, to, NULL, l->n_piped,
 				   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
@@ -98,32 +129,80 @@ static enum moved splice_out(struct conn *c, struct lane *l, int to)
 	return MOVED_ALL;
 }
 
-/* At most `max` bytes from one socket to the other, unseen. */
-static enum moved splice_lane(struct conn *c, struct lane *l, int from, int to, uint64_t max)
+/* At most `max` bytes from one socket to the other, by a pipe. */
+static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
-	enum moved out = splice_out(c, l, to);
+	size_t want = (size_t)MIN(max, SPLICE_BYTES);
+	enum moved out;
 	ssize_t n;
 
-	if (out != MOVED_ALL || l->eof)
-		return out;
 	if (pipe_take(c->g, &l->pipe) < 0)
 		return MOVED_BROKEN;
 	do
-		n = splice(from, NULL, l->pipe.fd[1], NULL, MIN(max, SPLICE_BYTES),
+		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
 			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0) {
+		int error = errno;
+
 		pipe_give(c->g, &l->pipe, true);
 		l->eof = n == 0;
-		return n == 0 || errno == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
+		return n == 0 || error == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
 	}
 	l->n_piped = (size_t)n;
+	l->is_bulk = n >= SMALL_BYTES;
 	if (l == &c->up && c->peek)
 		peek_skip(c->peek, (uint64_t)n);
-	out = splice_out(c, l, to);
-	/* Less than was asked for: most likely that was all.  If not, the set
-	 * says so again. */
-	return out != MOVED_ALL ? out : (size_t)n < MIN(max, SPLICE_BYTES) ? MOVED_ALL : MOVED_SOME;
+	out = splice_out(c, l, e.to);
+	return out == MOVED_ALL ? MOVED_SOME : out;
+}
+
+/* The same for the few bytes of a request or an answer: a copy costs less than a
+ * pipe.  What the other side does not take at once is held. */
+static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
+{
+	unsigned char bytes[READ_BYTES], *room;
+	ssize_t n = recv(e.from, bytes, (size_t)MIN(max, sizeof(bytes)), MSG_DONTWAIT), done;
+
+	if (n <= 0) {
+		l->eof = n == 0;
+		return n == 0 || errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
+	}
+	if (l == &c->up && c->peek)
+		peek_skip(c->peek, (uint64_t)n);
+	l->is_bulk = n == (ssize_t)sizeof(bytes);
+	done = send(e.to, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (done < 0 && errno != EAGAIN && errno != EINTR)
+		return MOVED_BROKEN;
+	done = MAX(done, 0);
+	l->n_bytes += (uint64_t)done;
+	if (done == n)
+		return l->is_bulk ? MOVED_SOME : MOVED_ALL;
+	room = lane_get_room(l, (size_t)(n - done));
+	if (!room)
+		return MOVED_BROKEN;
+	memcpy(room, bytes + done, (size_t)(n - done));
+	l->n_held += (size_t)(n - done);
+	l->n_done = l->n_send = l->n_held;
+	return MOVED_BLOCKED;
+}
+
+/* What is still under way. */
+static enum moved flush(struct conn *c, struct lane *l, int to)
+{
+	enum moved m = write_held(l, to);
+
+	return m == MOVED_ALL ? splice_out(c, l, to) : m;
+}
+
+/* At most `max` bytes, unseen, after what is still under way. */
+static enum moved move_unseen(struct conn *c, struct lane *l, struct ends e, uint64_t max)
+{
+	enum moved m = flush(c, l, e.to);
+
+	if (m != MOVED_ALL || l->eof)
+		return m;
+	return l->is_bulk ? splice_some(c, l, e, max) : copy_some(c, l, e, max);
 }
 
 /* ---- judged bytes -------------------------------------------------------- */
@@ -149,30 +228,12 @@ static bool judge(struct conn *c)
 	return true;
 }
 
-static enum moved write_held(struct conn *c)
-{
-	struct lane *l = &c->up;
-
-	while (c->state == CONN_RELAY && l->n_written < l->n_send) {
-		ssize_t n = send(c->server.fd, l->held + l->n_written, l->n_send - l->n_written,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN ? MOVED_BLOCKED : MOVED_BROKEN;
-		l->n_written += (size_t)n;
-		l->n_bytes += (uint64_t)n;
-	}
-	lane_forget(l);
-	return l->n_written < l->n_send ? MOVED_BLOCKED : MOVED_ALL;
-}
-
 /* Reads what there is room for, and judges it. */
 static enum moved read_held(struct conn *c)
 {
 	struct lane *l = &c->up;
 	unsigned char *room;
+	size_t max;
 	ssize_t n;
 
 	if (l->eof)
@@ -180,33 +241,40 @@ static enum moved read_held(struct conn *c)
 	room = lane_get_room(l, l->n_held ? READ_BYTES / 4 : READ_BYTES);
 	if (!room)
 		return MOVED_BLOCKED;	/* it waits for the server (peek.h, [PK3]) */
-	n = recv(c->client.fd, room, l->cap_held - l->n_held, MSG_DONTWAIT);
+	max = l->cap_held - l->n_held;
+	n = recv(c->client.fd, room, max, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
 	l->eof = n == 0;
 	l->n_held += (size_t)n;
 	if (!judge(c))
 		return MOVED_BLOCKED;
-	return n == 0 ? MOVED_ALL : MOVED_SOME;
+	return (size_t)n < max ? MOVED_ALL : MOVED_SOME;
 }
 
 /* From the client while its bytes are judged. */
 static enum moved move_judged(struct conn *c)
 {
 	struct lane *l = &c->up;
-	enum moved m = write_held(c);
+	struct ends e = { c->client.fd, c->server.fd };
+	bool has_server = c->state == CONN_RELAY;
+	enum moved m = has_server ? write_held(l, e.to) : MOVED_ALL;
 	uint64_t unseen;
 
 	if (m != MOVED_ALL)
 		return m;
+	if (!has_server && l->n_send)
+		return MOVED_BLOCKED;
 	unseen = c->peek && !l->n_held ? peek_unseen(c->peek) : 0;
-	if (l->n_piped || (unseen && c->state == CONN_RELAY))
-		return splice_lane(c, l, c->client.fd, c->server.fd, unseen);
+	if (has_server && (l->n_piped || unseen))
+		return move_unseen(c, l, e, unseen);
 	m = read_held(c);
-	if (m != MOVED_SOME || (c->state != CONN_RELAY && c->state != CONN_DIAL &&
-				c->state != CONN_TUNNEL && c->state != CONN_RESOLVE))
-		return m;
-	return write_held(c) == MOVED_BROKEN ? MOVED_BROKEN : m;
+	if (c->state == CONN_RELAY && (m == MOVED_SOME || m == MOVED_ALL)) {
+		enum moved out = write_held(l, e.to);
+
+		m = out == MOVED_ALL ? m : out;
+	}
+	return m;
 }
 
 /* The server's answer to an upgrade is looked at before it passes, and no more
@@ -214,7 +282,8 @@ static enum moved move_judged(struct conn *c)
 static enum moved move_shown(struct conn *c)
 {
 	unsigned char bytes[4096];
-	enum moved m = splice_out(c, &c->down, c->client.fd);
+	struct ends e = { c->server.fd, c->client.fd };
+	enum moved m = flush(c, &c->down, e.to);
 	ssize_t n;
 
 	if (m != MOVED_ALL)
@@ -224,7 +293,7 @@ static enum moved move_shown(struct conn *c)
 		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
 	if (n > 0)
 		peek_response_feed(c->peek, bytes, (size_t)n);
-	m = splice_lane(c, &c->down, c->server.fd, c->client.fd, n > 0 ? (uint64_t)n : 1);
+	m = copy_some(c, &c->down, e, n > 0 ? (uint64_t)n : 1);
 	/* What was held for the answer is judged by it. */
 	if (!peek_wants_response(c->peek) && !judge(c))
 		return MOVED_BLOCKED;
@@ -239,10 +308,11 @@ static enum moved move_up(struct conn *c)
 	enum moved m = MOVED_ALL;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (c->peek || l->n_held)
+		if (c->peek || (l->n_held && c->state != CONN_RELAY))
 			m = move_judged(c);
 		else if (c->state == CONN_RELAY)
-			m = splice_lane(c, l, c->client.fd, c->server.fd, UINT64_MAX);
+			m = move_unseen(c, l, (struct ends){ c->client.fd, c->server.fd },
+					UINT64_MAX);
 		else
 			return MOVED_BLOCKED;	/* there is no server yet */
 		if (m != MOVED_SOME)
@@ -259,7 +329,8 @@ static enum moved move_down(struct conn *c)
 		if (c->peek && peek_wants_response(c->peek))
 			m = move_shown(c);
 		else
-			m = splice_lane(c, &c->down, c->server.fd, c->client.fd, UINT64_MAX);
+			m = move_unseen(c, &c->down,
+					(struct ends){ c->server.fd, c->client.fd }, UINT64_MAX);
 		if (m != MOVED_SOME || c->state != CONN_RELAY)
 			break;
 	}
@@ -273,11 +344,6 @@ static void pass_end(struct lane *l, int to)
 		shutdown(to, SHUT_WR);
 		l->shut = true;
 	}
-}
-
-static bool is_pending(const struct lane *l)
-{
-	return l->n_piped || l->n_written < l->n_send;
 }
 
 /* What either side is waited for; both ended: it is out of the set, since an

@@ -47,6 +47,7 @@ struct run {
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	bool exited;		/* the command's status is known */
+	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
 };
 
@@ -308,51 +309,61 @@ static int64_t next_us(const struct run *r)
 		   MIN(r->look_at_us, audit_next_us(r->reporter->audit)));
 }
 
+static size_t list_polls(struct run *r, struct pollfd *fds)
+{
+	bool guarding = r->guard != NULL;
+
+	fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
+	fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
+	fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+	fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
+					     .events = POLLIN | POLLPRI };
+	fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
+					   .events = POLLIN };
+	fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					      .events = POLLIN };
+	fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
+					     .events = POLLIN };
+	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
+}
+
+/* Everything but the network. */
+static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
+{
+	if (read_messages(r, err) < 0)
+		return -1;
+	if (fds[POLL_CHILD].revents)
+		r->gone = true;
+	if (fds[POLL_SIGNALS].revents)
+		read_signals(r);
+	if (fds[POLL_LIMITER].revents)
+		r->look_at_us = 0;
+	if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+		return -1;
+	read_denials(r);
+	check_limits(r);
+	run_report_write(r->reporter);
+	if (!stdio_move(&r->stdio))
+		stop_for(r, LIMIT_OUTPUT, SIGTERM);
+	return 0;
+}
+
 static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
-	while (!r->exited) {
+	while (!r->exited && !r->gone) {
 		struct timespec wait = run_wait(MIN(next_us(r), network_next_us(&r->network)));
-		bool guarding = r->guard != NULL;
-		size_t n = N_POLLS;
-		int ready;
+		int ready = ppoll(fds, list_polls(r, fds), &wait, NULL);
 
-		fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
-		fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
-		fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
-		fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
-						     .events = POLLIN | POLLPRI };
-		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
-						   .events = POLLIN };
-		fds[POLL_LISTENER] =
-			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
-					 .events = POLLIN };
-		fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
-						     .events = POLLIN };
-		n += stdio_poll(&r->stdio, fds + n);
-		ready = ppoll(fds, n, &wait, NULL);
 		if (ready < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
 		network_work(&r->network);
 		/* Nothing else happened, and nothing else is due. */
 		if (ready == 1 && fds[POLL_NETWORK].revents && run_now_us() < next_us(r))
 			continue;
-		if (read_messages(r, err) < 0)
+		if (act(r, fds, err) < 0)
 			return -1;
-		if (fds[POLL_CHILD].revents)
-			return 0;
-		if (fds[POLL_SIGNALS].revents)
-			read_signals(r);
-		if (fds[POLL_LIMITER].revents)
-			r->look_at_us = 0;
-		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
-			return -1;
-		read_denials(r);
-		check_limits(r);
-		run_report_write(r->reporter);
-		if (!stdio_move(&r->stdio))
-			stop_for(r, LIMIT_OUTPUT, SIGTERM);
 	}
 	return 0;
 }
