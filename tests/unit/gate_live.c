@@ -257,8 +257,18 @@ static void test_names(void)
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	static const struct {
 		const char *name;
-		unsigned char rcode, n_answers;
-	} rows[] = { { "\1a\4test", 0, 1 }, { "\1b\4test", 3, 0 }, { "\1c\1a\4test", 3, 0 } };
+		unsigned char type, rcode, n_answers;
+	} rows[] = {
+		{ "\1a\4test", 1, 0, 1 },
+		{ "\1b\4test", 1, 3, 0 },
+		{ "\1c\1a\4test", 1, 3, 0 },
+		/* Services of a host: SRV, TXT; none is there, and none is a host. */
+		{ "\5_http\4_tcp\1a\4test", 33, 0, 0 },
+		{ "\6_dmarc\1a\4test", 16, 0, 0 },
+		{ "\5_http\4_tcp\1b\4test", 33, 3, 0 },
+		{ "\5_http\4_tcp\1a\4test", 1, 3, 0 },
+		{ "\5_http", 33, 3, 0 },
+	};
 	struct gate_fds fds;
 	struct cordon_err err;
 	struct box b;
@@ -278,13 +288,14 @@ static void test_names(void)
 
 		memcpy(q + 12, rows[i].name, n_name);
 		memcpy(q + 12 + n_name, "\0\1\0\1", 4);
+		q[13 + n_name] = rows[i].type;
 		ok(send(client, q, 16 + n_name, 0) > 0, "asked");
 		work(&b, 20);
 		ok(recv(client, a, sizeof(a), 0) > 12, "answered");
 		is_int(a[3] & 15, rows[i].rcode, "question %zu", i);
 		is_int(a[7], rows[i].n_answers, "question %zu", i);
 	}
-	is_int(b.n_denied, 2, "refused names are told: %s", b.last);
+	is_int(b.n_denied, 5, "refused names are told: %s", b.last);
 	close(client);
 	close_box(&b);
 }
