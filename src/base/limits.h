@@ -38,8 +38,8 @@
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
-#define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept back until they are judged */
-#define MAX_PEEK_LINE		(16u << 10)	/* of a first line that may still become a request */
+#define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept until judged */
+#define MAX_PEEK_LINE		(16u << 10)	/* of a line that may become a request */
 #define MAX_PEEK_FIELDS		256		/* header lines of one request, or trailers */
 #define MAX_PEEK_CHUNK_LINE	256		/* a chunk's size with its extensions */
 #define MAX_PEEK_EXTENSIONS	64		/* of one TLS ClientHello */
@@ -53,6 +53,8 @@
 #define MAX_DENIALS		256		/* different refusals in one result */
 #define MAX_DENIAL_LINES	20		/* of them for people */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
+#define MAX_EXEC_BYTES		(6u << 20)	/* the arguments of an execution, as the kernel's */
+#define MAX_EXEC_WORDS		(MAX_EXEC_BYTES / 9)	/* each has a pointer and a NUL */
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */

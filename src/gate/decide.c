@@ -48,14 +48,23 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 	refuse(v, reason, hint);
 }
 
+/* One for the very port before one for any. */
 static const struct net_reroute *find_reroute(const struct plan_net *net, const struct host *h,
 					      unsigned port)
 {
-	for (size_t i = 0; i < net->n_reroutes; i++)
-		if (is_same(&net->reroutes[i].host, h) &&
-		    (!net->reroutes[i].port || !port || net->reroutes[i].port == port))
-			return &net->reroutes[i];
-	return NULL;
+	const struct net_reroute *any = NULL;
+
+	for (size_t i = 0; i < net->n_reroutes; i++) {
+		const struct net_reroute *r = &net->reroutes[i];
+
+		if (!is_same(&r->host, h))
+			continue;
+		if (r->port == port || !port)
+			return r;
+		if (!r->port)
+			any = r;
+	}
+	return any;
 }
 
 /* An address that was dialled as such: the rule that allows it must be about
@@ -67,6 +76,13 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 	cleanup_buf struct buf name = BUF(128);
 	char reason[256], hint[128];
 
+	/* Inside, that is another machine's loopback than the one we would dial. */
+	if (special && strcmp(special, "loopback") == 0) {
+		snprintf(hint, sizeof(hint), "--host-port %u, and the name " NET_HOST_NAME,
+			 q->port);
+		refuse(v, "the loopback inside is the cordon's own", hint);
+		return;
+	}
 	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, false))
 		return;
 	host_print(q->host, &name);

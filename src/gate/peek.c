@@ -7,7 +7,10 @@
 static void start(struct peek *p)
 {
 	p->kind = PEEK_UNKNOWN;
-	p->seen = 0;
+	p->in_first = true;
+	p->had_words = false;
+	p->n_ends = 0;
+	p->seen = p->watched = 0;
 	peek_line_init(&p->line);
 }
 
@@ -27,7 +30,8 @@ static const struct {
 	/* length, client hello, version 0.2 or 3.x: some servers still read both */
 	[OPEN_SSL2] = { 5, "\x80\0\x01\0\x02", "\x80\0\xff\xff\xff" },
 	[OPEN_SSL3] = { 5, "\x80\0\x01\x03\0", "\x80\0\xff\xff\xf8" },
-	[OPEN_PROXY2] = { 12, "\r\n\r\n\0\r\nQUIT\n", NULL },
+	/* A binary PROXY header, which some servers take before the request. */
+	[OPEN_PROXY2] = { 5, "\r\n\r\n\0", NULL },
 	/* "May we talk TLS?": the hello comes after the server's yes. */
 	[OPEN_PG_TLS] = { 8, "\0\0\0\x08\x04\xd2\x16\x2f", NULL },
 	[OPEN_PG_GSS] = { 8, "\0\0\0\x08\x04\xd2\x16\x30", NULL },
@@ -91,31 +95,76 @@ static struct peek_step be_opening(struct peek *p, enum opening o, const unsigne
 	return step;
 }
 
-/* Until the first line that is not blank shows what it is. */
+/* What a byte leads to, and a line. */
+enum next { NEXT_GO, NEXT_HTTP, NEXT_OTHER, NEXT_REFUSE };
+
+static void end_line(struct peek *p)
+{
+	p->had_words |= p->line.words > 1;
+	p->in_first &= peek_line_is_blank(&p->line);
+	peek_line_init(&p->line);
+}
+
+static bool is_late_request(const struct peek_line *l)
+{
+	return peek_line_is_request(l) && (l->last_is_version || l->n_scheme == 3);
+}
+
+/* Servers differ in what ends a line (for JDK's own only CR LF does), and some do
+ * not look for a version; but no request goes elsewhere without a version at the
+ * end of its line or a Host in its head.  So after a first line that is none the
+ * lines are watched for these until an empty one. */
+static enum next watch_byte(struct peek *p, unsigned char c)
+{
+	bool is_due = c == (p->n_ends % 2 ? '\n' : '\r');
+
+	p->n_ends = is_due ? p->n_ends + 1 : c == '\r';
+	if (c != '\n' && (c != '\r' || p->in_first)) {
+		peek_line_add(&p->line, c);
+	} else {
+		if (!p->in_first && is_late_request(&p->line))
+			return NEXT_REFUSE;
+		end_line(p);
+	}
+	if (p->in_first)
+		return peek_line_is_http(&p->line) ? NEXT_HTTP : NEXT_GO;
+	if (p->had_words && peek_line_is_host(&p->line))
+		return NEXT_REFUSE;
+	return p->n_ends >= 4 ? NEXT_OTHER : NEXT_GO;
+}
+
+/* Bytes that may not be HTTP and are not TLS pass, and are watched. */
 static struct peek_step watch(struct peek *p, const unsigned char *b, size_t n)
 {
-	if (n && b[0] == 0x16) {
+	enum next next = NEXT_GO;
+
+	if (!p->watched && n && b[0] == 0x16) {
 		p->kind = PEEK_TLS;
 		peek_tls_init(&p->tls, &p->to, &p->refusal);
 		return peek_tls_feed(&p->tls, b, n);
 	}
-	for (; p->seen < n; p->seen++) {
-		enum opening o = p->is_switched ? N_OPENINGS : find_opening(b, p->seen + 1);
+	while (p->seen < n && next == NEXT_GO) {
+		enum opening o = p->is_switched || p->seen != p->watched ?
+					 N_OPENINGS : find_opening(b, p->seen + 1);
 
 		if (o != N_OPENINGS)
 			return be_opening(p, o, b, n);
-		if (p->seen >= MAX_PEEK_LINE)
-			return be_other(p, n);
-		if (b[p->seen] != '\n')
-			peek_line_add(&p->line, b[p->seen]);
-		else if (peek_line_is_blank(&p->line))
-			peek_line_init(&p->line);
-		else
-			return be_other(p, n);
-		if (peek_line_is_http(&p->line))
-			return be_http(p, b, n);
+		next = p->watched++ < MAX_PEEK_LINE ? watch_byte(p, b[p->seen]) : NEXT_OTHER;
+		p->seen += next == NEXT_GO;
 	}
-	return (struct peek_step){ PEEK_GO, n, 0 };
+	if (next == NEXT_HTTP)
+		return be_http(p, b, n);
+	if (next == NEXT_OTHER)
+		return be_other(p, n);
+	if (next == NEXT_REFUSE) {
+		p->refusal.reason = PEEK_REQUEST_LINE;
+		return (struct peek_step){ PEEK_REFUSED, p->seen, p->seen };
+	}
+	/* Only a first line may have to be read again, as a request. */
+	if (p->in_first)
+		return (struct peek_step){ PEEK_GO, n, 0 };
+	p->seen = 0;
+	return (struct peek_step){ PEEK_GO, n, n };
 }
 
 static struct peek_step feed(struct peek *p, const unsigned char *b, size_t n)
@@ -135,12 +184,28 @@ static struct peek_step feed(struct peek *p, const unsigned char *b, size_t n)
 	return (struct peek_step){ rest.verdict, step.done + rest.send, step.done + rest.done };
 }
 
-/* The end of the client's bytes inside of what is kept back. */
-static bool is_cut_short(const struct peek *p, size_t n_held)
+/* The client has closed: may its end be passed on, after `held` bytes are not? */
+static enum peek_reason check_end(const struct peek *p, size_t held)
 {
-	if (!n_held || p->kind == PEEK_UNKNOWN)
-		return false;
-	return p->kind != PEEK_HTTP || p->http.state != HTTP_AWAIT;
+	if (p->kind == PEEK_TLS)
+		return held ? PEEK_CUT_SHORT : PEEK_NO_REASON;
+	if (p->kind != PEEK_HTTP)
+		return PEEK_NO_REASON;
+	if (!peek_http_may_end(&p->http))
+		return PEEK_BODY_REQUEST;
+	return held && p->http.state != HTTP_AWAIT ? PEEK_CUT_SHORT : PEEK_NO_REASON;
+}
+
+static struct peek_step end_feed(struct peek *p, struct peek_step step, size_t n)
+{
+	enum peek_reason why = check_end(p, n - step.done);
+
+	if (p->kind == PEEK_UNKNOWN)
+		return (struct peek_step){ PEEK_GO, n, n };
+	if (!why)
+		return step;
+	p->refusal.reason = why;
+	return (struct peek_step){ PEEK_REFUSED, step.send, step.done };
 }
 
 struct peek_step peek_feed(struct peek *p, const unsigned char *bytes, size_t n, bool closed)
@@ -152,12 +217,8 @@ struct peek_step peek_feed(struct peek *p, const unsigned char *bytes, size_t n,
 	if (p->verdict == PEEK_REFUSED)
 		return (struct peek_step){ PEEK_REFUSED, 0, 0 };
 	step = feed(p, bytes, n);
-	if (closed && step.verdict == PEEK_GO && p->kind == PEEK_UNKNOWN)
-		step = (struct peek_step){ PEEK_GO, n, n };
-	if (closed && step.verdict == PEEK_GO && is_cut_short(p, n - step.done)) {
-		step.verdict = PEEK_REFUSED;
-		p->refusal.reason = PEEK_CUT_SHORT;
-	}
+	if (closed && step.verdict == PEEK_GO)
+		step = end_feed(p, step, n);
 	p->verdict = step.verdict;
 	step.send = MAX(step.send, MAX(step.done, MIN(p->sent, n)));
 	p->sent = step.send - step.done;

@@ -7,8 +7,8 @@
  * [PK1] What is no TLS and may not be HTTP is never kept back, so that a protocol
  *       in which the server speaks first, or a client sends half a line, works.
  * [PK2] From the byte on that makes a request possible nothing passes before the
- *       whole head was judged.  What went before is half a line: no server acts
- *       on it, provided that the gate *resets* the connection that it refuses.
+ *       whole head was judged.  What went before is half a request: no server
+ *       acts on it, provided that the gate *resets* the connection it refuses.
  * [PK3] Shown MAX_PEEK_HELD bytes, a step passes some, refuses, or waits for the
  *       server's answer to an upgrade: that much is what the gate keeps.
  *
@@ -38,8 +38,11 @@ struct peek {
 	enum peek_verdict verdict;
 	enum peek_kind kind;
 	size_t sent;			/* of what is shown, may have been sent before */
-	/* PEEK_UNKNOWN */
-	size_t seen;
+	/* PEEK_UNKNOWN: the first line, then the lines up to an empty one */
+	bool in_first;
+	bool had_words;			/* a line so far has several words */
+	unsigned char n_ends;		/* of CR LF CR LF just seen */
+	size_t seen, watched;		/* bytes of what is shown, and in all */
 	struct peek_line line;
 	bool is_switched;		/* after an upgrade */
 	union {

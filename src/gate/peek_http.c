@@ -252,6 +252,11 @@ void peek_http_skip(struct peek_http *p, uint64_t n)
 	p->left -= n;
 }
 
+bool peek_http_may_end(const struct peek_http *p)
+{
+	return p->state != HTTP_BODY || !p->in_first || !peek_line_is_request(&p->first);
+}
+
 bool peek_http_wants_response(const struct peek_http *p)
 {
 	return p->change == SWITCH_ASKED;

@@ -71,6 +71,10 @@ struct peek_step peek_http_feed(struct peek_http *p, const unsigned char *bytes,
 uint64_t peek_http_unseen(const struct peek_http *p);
 void peek_http_skip(struct peek_http *p, uint64_t n);
 
+/* May the client's stream end here?  Not in a body that is a request so far: its
+ * end would be the end of that line. */
+bool peek_http_may_end(const struct peek_http *p);
+
 /* While true, the server's bytes must be shown before the client's next ones. */
 bool peek_http_wants_response(const struct peek_http *p);
 void peek_http_response_feed(struct peek_http *p, const unsigned char *bytes, size_t n);

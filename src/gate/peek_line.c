@@ -115,7 +115,7 @@ bool peek_line_is_http(const struct peek_line *l)
 		return true;
 	if (l->words < 2)
 		return false;
-	return is_method(l, false) || (l->first_is_token && l->n_scheme == 3) ||
+	return is_method(l, false) || l->n_scheme == 3 ||
 	       (l->second_is_path && (l->first_is_upper || is_method(l, true)));
 }
 
@@ -128,4 +128,13 @@ bool peek_line_is_request(const struct peek_line *l)
 	if (l->n_scheme == 3 && is_method(l, true))
 		return true;
 	return l->words == 2 && l->n_first == 3 && memcmp(l->first, "GET", 3) == 0;
+}
+
+bool peek_line_is_host(const struct peek_line *l)
+{
+	if (l->n_first < 4 || strncasecmp(l->first, "host", 4) != 0)
+		return false;
+	if (l->n_first == 4)
+		return l->words == 2 && l->at && l->start[0] == ':';
+	return l->first[4] == ':';
 }

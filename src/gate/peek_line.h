@@ -35,5 +35,7 @@ bool peek_line_is_http(const struct peek_line *l);
 /* At the end of the line: would a server that expects a request take it?  Narrower:
  * for the first line of a body, which may speak about HTTP. */
 bool peek_line_is_request(const struct peek_line *l);
+/* Is it a header line that names a host? */
+bool peek_line_is_host(const struct peek_line *l);
 
 #endif

@@ -282,7 +282,8 @@ static void test_proxies_are_the_operators(void)
 	write_file("cordon.toml", "[network]\nallow = [\"a\"]\n");
 	use_ceiling("[network]\nupstream_proxy = \"http://proxy.example:3128\"\n");
 	is_int(explain_with(NULL, 0, true), 0, "%s", why);
-	HAS("network.upstream_proxy \"http://proxy.example:3128\" T/config/cordon/cordon.toml:2:18\n");
+	HAS("network.upstream_proxy \"http://proxy.example:3128\" "
+	    "T/config/cordon/cordon.toml:2:18\n");
 	leave();
 }
 

@@ -94,8 +94,8 @@ static void test_dead_allow_rules(void)
 		  "remove one\n",
 		  NULL },
 		{ "[network]\nudp_allow = [\"a.example:1\", \"b:1\"]\ndeny = [\"*.example\"]\n",
-		  "f:2:14: network.udp_allow: 'a.example:1' can never match, since network.deny has "
-		  "'*.example'; remove one\n",
+		  "f:2:14: network.udp_allow: 'a.example:1' can never match, since network.deny "
+		  "has '*.example'; remove one\n",
 		  NULL },
 		{ "[network]\nallow = [\"[2001:db8::1]:443\"]\ndeny = [\"*:400-500\"]\n",
 		  "f:2:10: network.allow: '[2001:db8::1]:443' can never match, since network.deny "

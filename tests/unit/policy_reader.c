@@ -93,10 +93,12 @@ static void test_network(void)
 		{ NETWORK "tls = \"strict\"\nconnections = 5000", "" },
 		{ NETWORK "tls = \"loose\"",
 		  "f:2:7: 'loose' is not known for network.tls; write one of name-only, strict\n" },
-		{ NETWORK "connections = 5001", "f:2:15: '5001' is not valid for network.connections; "
-						"write a whole number from 1 to 5000\n" },
-		{ NETWORK "connections = \"none\"", "f:2:15: network.connections is a string; write "
-						    "a whole number from 1 to 5000\n" },
+		{ NETWORK "connections = 5001",
+		  "f:2:15: '5001' is not valid for network.connections; write a whole number "
+		  "from 1 to 5000\n" },
+		{ NETWORK "connections = \"none\"",
+		  "f:2:15: network.connections is a string; write a whole number from 1 to "
+		  "5000\n" },
 		{ NETWORK "upstream_proxy = \"http://p.example:3128\"", "" },
 		{ NETWORK "upstream_proxy = \"http://p.example/\"", "" },
 		{ NETWORK "upstream_proxy = \"http://[2001:db8::1]:3128\"", "" },
@@ -161,7 +163,8 @@ static void test_lists(void)
 		{ NETWORK "expose = [\"80\"]",
 		  "f:2:11: network.expose is a string; write a list of "
 		  "ports such as [8080]\n" },
-		{ NETWORK "udp_allow = [\"a.example:123\", \"10.0.0.1:9\", \"[2001:db8::1]:9\"]", "" },
+		{ NETWORK "udp_allow = [\"a.example:123\", \"10.0.0.1:9\", \"[2001:db8::1]:9\"]",
+		  "" },
 		{ NETWORK "udp_allow = [\"a.example\", \"*.b:1\", \"10.0.0.0/8:1\", \"c:1-2\"]",
 		  "f:2:14: network.udp_allow: 'a.example' is not one host with one port; write "
 		  "HOST:PORT\n"
@@ -172,8 +175,8 @@ static void test_lists(void)
 		  "f:2:52: network.udp_allow: 'c:1-2' is not one host with one port; write "
 		  "HOST:PORT\n" },
 		{ NETWORK "udp_allow = [\"8.8.8.8:53\"]",
-		  "f:2:14: network.udp_allow: '8.8.8.8:53' can never match, since questions to port "
-		  "53 are answered by the cordon; remove it\n" },
+		  "f:2:14: network.udp_allow: '8.8.8.8:53' can never match, since questions to "
+		  "port 53 are answered by the cordon; remove it\n" },
 		{ NETWORK "allow = [\"a.example\", \"\", \"*a\"]",
 		  "f:2:23: a blank entry in network.allow; remove it\n"
 		  "f:2:27: network.allow: '*a' has a star in the wrong place: only *, *.NAME and "
@@ -422,7 +425,8 @@ static void test_messages_are_plain(void)
 int main(void)
 {
 	return tap_run((struct tap_case[]){
-		TAP(test_words), TAP(test_numbers), TAP(test_network), TAP(test_lists), TAP(test_keys_and_tables),
+		TAP(test_words), TAP(test_numbers), TAP(test_network), TAP(test_lists),
+		TAP(test_keys_and_tables),
 		TAP(test_paths), TAP(test_home_must_be_known), TAP(test_links_are_followed),
 		TAP(test_lists_have_a_maximum), TAP(test_phases_have_a_maximum),
 		TAP(test_many_problems_are_counted), TAP(test_messages_are_plain), TAP_END });
