@@ -149,8 +149,9 @@ static int dial(const struct target *t)
 		die("connect");
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (t->by_proxy) {
-		int n = snprintf(text, sizeof(text), "CONNECT %s:%s HTTP/1.1\r\nHost: %s:%s\r\n\r\n",
-				 t->host, t->port, t->host, t->port);
+		int n = snprintf(text, sizeof(text),
+				 "CONNECT %s:%s HTTP/1.1\r\nHost: %s:%s\r\n\r\n", t->host,
+				 t->port, t->host, t->port);
 
 		if (send(fd, text, (size_t)n, 0) != n || recv(fd, text, sizeof(text), 0) < 12 ||
 		    memcmp(text + 9, "200", 3) != 0)
