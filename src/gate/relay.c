@@ -204,6 +204,9 @@ static enum moved move_unseen(struct conn *c, struct lane *l, struct ends e, uin
 
 	if (m != MOVED_ALL || l->eof)
 		return m;
+	/* Not one: to read nothing is to see an end that is not there. */
+	if (!max)
+		return MOVED_SOME;
 	return l->is_bulk ? splice_some(c, l, e, max) : copy_some(c, l, e, max);
 }
 
