@@ -108,15 +108,17 @@ static bool read_packet(struct str packet, struct refusal *ret)
 	}
 }
 
-static bool read_message(const struct netlink_message *m, struct refusal *ret)
+bool refusal_parse(struct str message, struct refusal *ret)
 {
+	struct netlink_message m;
 	struct netlink_attr a;
 	struct str rest;
 
-	if (m->type != (NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_PACKET) ||
-	    m->body.n < sizeof(struct nfgenmsg))
+	if (!netlink_read(&message, &m) ||
+	    m.type != (NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_PACKET) ||
+	    m.body.n < sizeof(struct nfgenmsg))
 		return false;
-	rest = str_from_pos(m->body, sizeof(struct nfgenmsg));
+	rest = str_from_pos(m.body, sizeof(struct nfgenmsg));
 	while (netlink_read_attr(&rest, &a))
 		if (a.type == NFULA_PAYLOAD)
 			return read_packet(a.value, ret);
@@ -134,8 +136,6 @@ size_t refusals_read(int fd, struct refusal *ret, size_t max, bool *ret_lost)
 		socklen_t from_n = sizeof(from);
 		ssize_t got = recvfrom(fd, room, sizeof(room), MSG_DONTWAIT,
 				       (struct sockaddr *)&from, &from_n);
-		struct str rest = { room, got > 0 ? (size_t)got : 0 };
-		struct netlink_message m;
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -146,7 +146,7 @@ size_t refusals_read(int fd, struct refusal *ret, size_t max, bool *ret_lost)
 		if (got < 0)
 			break;
 		/* One packet a message: so init has asked for it. */
-		if (from.nl_pid == 0 && netlink_read(&rest, &m) && read_message(&m, &ret[n]))
+		if (from.nl_pid == 0 && refusal_parse((struct str){ room, (size_t)got }, &ret[n]))
 			n++;
 	}
 	return n;

@@ -11,6 +11,8 @@ struct refusal {
 	struct host_addr addr;
 };
 
+/* What one message of NFLOG tells; false: nothing that a program tried. */
+bool refusal_parse(struct str message, struct refusal *ret);
 /* Up to `max` of them; never waits.  How many there are in `ret`; fewer than
  * `max`: there are no more for now.  *ret_lost is set when the kernel had to
  * leave some out; it does so above a rate, too, without a word. */

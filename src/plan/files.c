@@ -283,7 +283,7 @@ static void add_network(struct files *f)
 	} texts[] = {
 		{ "/etc/resolv.conf", "nameserver 127.0.0.1\n" },
 		{ "/etc/hosts", "127.0.0.1 localhost cordon\n"
-				"::1 localhost ip6-localhost ip6-loopback\n" },
+				"::1 localhost cordon ip6-localhost ip6-loopback\n" },
 		{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
 					"hosts: files dns\nnetworks: files\nprotocols: files\n"
 					"services: files\nethers: files\nrpc: files\n" },
