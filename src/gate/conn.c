@@ -91,7 +91,9 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 	lane_release(g, &c->up);
 	lane_release(g, &c->down);
 	free(c->peek);
+	c->peek = NULL;
 	free(c->to);
+	c->to = NULL;
 	if (c->name)
 		c->name->users--;
 	*(c->prev ? &c->prev->next : &g->conns) = c->next;
@@ -284,8 +286,10 @@ static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 		refuse_ready(c);
 	else if ((events & EPOLLERR) && c->state != CONN_RELAY)
 		conn_end(c, true, NULL);
-	else
+	else {
+		c->client_gone |= (events & EPOLLERR) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLOUT, events & ~(uint32_t)EPOLLIN);
+	}
 }
 
 void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
@@ -297,8 +301,10 @@ void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
 		dial_ready(c);
 	else if (c->state == CONN_TUNNEL)
 		tunnel_ready(c);
-	else
+	else {
+		c->server_gone |= (events & EPOLLERR) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLIN, events & ~(uint32_t)EPOLLOUT);
+	}
 }
 
 /* NULL: without memory; `fd` is closed then. */

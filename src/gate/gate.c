@@ -29,7 +29,9 @@ int64_t gate_now_us(void)
 
 int watch_set(struct gate *g, struct watch *w, uint32_t events)
 {
-	struct epoll_event e = { .events = events, .data.ptr = w };
+	/* Errors and the end of both directions are told whether we want them or
+	 * not, and again and again: where nothing else is waited for, once. */
+	struct epoll_event e = { .events = events ? events : EPOLLET, .data.ptr = w };
 
 	if (w->fd < 0 || (w->is_in && w->events == events))
 		return 0;

@@ -346,6 +346,14 @@ static void pass_end(struct lane *l, int to)
 	}
 }
 
+/* Nothing more comes of a side that has ended and gone, once what it had to say
+ * was passed on; it would keep its place for as long as the other side likes. */
+static bool is_over(const struct conn *c)
+{
+	return (c->client_gone && c->up.eof && !is_pending(&c->up)) ||
+	       (c->server_gone && c->down.eof && !is_pending(&c->down));
+}
+
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -388,6 +396,9 @@ void relay_move(struct conn *c, bool up, bool down)
 	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
 	bool asked = c->peek && peek_wants_response(c->peek);
 
+	/* Who asked for this may have found it ended. */
+	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
+		return;
 	if (c->state != CONN_RELAY) {
 		move_early(c);
 		return;
@@ -399,7 +410,7 @@ void relay_move(struct conn *c, bool up, bool down)
 		moved_up = move_up(c);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN) {
+	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
 		conn_end(c, true, NULL);
 		return;
 	}

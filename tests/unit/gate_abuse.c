@@ -1,0 +1,145 @@
+/* The gate against clients and servers that end in every order, read nothing or
+ * send for ever: it is never busy with what does not move, and nothing is left. */
+#include <dirent.h>
+#include <signal.h>
+
+#include "gate_box.h"
+
+#define MAX_TURNS	5000	/* of the gate before it has nothing to do */
+
+/* Lets the gate work; false: it always finds something to do. */
+static bool settles(struct box *b)
+{
+	struct pollfd p = { .fd = gate_event_fd(b->gate), .events = POLLIN };
+
+	for (int i = 0; i < MAX_TURNS; i++) {
+		if (poll(&p, 1, 3) == 0)
+			return true;
+		gate_work(b->gate);
+	}
+	return false;
+}
+
+static void reset(int *fd)
+{
+	struct linger hard = { .l_onoff = 1 };
+
+	if (*fd >= 0)
+		setsockopt(*fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	fd_close(fd);
+}
+
+/* As much as goes; nobody reads it. */
+static bool stuff(struct box *b, int from)
+{
+	static const char piece[1 << 16];
+
+	for (int idle = 0; idle < 2;) {
+		idle = send(from, piece, sizeof(piece), MSG_NOSIGNAL) > 0 ? 0 : idle + 1;
+		if (!settles(b))
+			return false;
+	}
+	return true;
+}
+
+static int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Acts: of the client in small letters, of the server in capitals.
+ *   e  its half ends      f  sends until nobody takes more      r  resets */
+#define ACTS	"efrEFR"
+
+static bool act(struct box *b, char what, int *client, int *server)
+{
+	int *fd = strchr("efr", what) ? client : server;
+
+	switch (what | 0x20) {
+	case 'e':
+		shutdown(*fd, SHUT_WR);
+		break;
+	case 'f':
+		return stuff(b, *fd);
+	default:
+		reset(fd);
+	}
+	return settles(b);
+}
+
+/* Nobody acts after a reset or sends after its end, and nobody does a thing twice. */
+static bool makes_sense(const char *acts, char next)
+{
+	bool small = strchr("efr", next);
+
+	if (strchr(acts, next) || strchr(acts, small ? 'r' : 'R'))
+		return false;
+	return (next | 0x20) != 'f' || !strchr(acts, small ? 'e' : 'E');
+}
+
+static void play(struct box *b, const char *acts)
+{
+	int client = dial(b), server = -1;
+	struct gate_status s;
+
+	if (settles(b))
+		server = accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	ok(server >= 0, "%s: dialled", acts);
+	for (const char *c = acts; *c; c++)
+		ok(act(b, *c, &client, &server), "%s: busy for ever after %c", acts, *c);
+	gate_get_status(b->gate, &s);
+	/* Who has gone, having said all it had to say, is waited for no longer. */
+	if (!strpbrk(acts, "fF") && (strpbrk(acts, "rR") || strlen(acts) == 2))
+		is_int(s.connections, 0, "%s: it is over", acts);
+	reset(&client);
+	reset(&server);
+	ok(settles(b), "%s: busy for ever after the end", acts);
+	gate_get_status(b->gate, &s);
+	is_int(s.connections, 0, "%s: nothing is left", acts);
+}
+
+static void play_all(struct box *b, char *acts, size_t n, unsigned *played)
+{
+	if (n) {
+		play(b, acts);
+		++*played;
+	}
+	for (const char *next = ACTS; *next && n < 4; next++) {
+		if (!makes_sense(acts, *next))
+			continue;
+		acts[n] = *next;
+		acts[n + 1] = '\0';
+		play_all(b, acts, n + 1, played);
+		acts[n] = '\0';
+	}
+}
+
+static void test_every_order_of_ends(void)
+{
+	char acts[8] = "";
+	struct box b;
+	unsigned played = 0;
+	int before;
+
+	open_box(&b, ALLOWED "tls = \"name-only\"\n");
+	/* Pipes that are kept for the next one come first. */
+	play(&b, "fFrR");
+	before = count_fds();
+	play_all(&b, acts, 0, &played);
+	ok(played > 100, "%u orders", played);
+	ok(count_fds() <= before + 32, "descriptors: %d before, %d after", before, count_fds());
+	close_box(&b);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);	/* as the supervisor does: splice(2) has no flag for it */
+	return tap_run((struct tap_case[]){ TAP(test_every_order_of_ends), TAP_END });
+}
