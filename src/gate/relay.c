@@ -129,36 +129,9 @@ static enum moved splice_out(struct conn *c, struct lane *l, int to)
 	return MOVED_ALL;
 }
 
-/* At most `max` bytes from one socket to the other, by a pipe. */
-static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
-{
-	size_t want = (size_t)MIN(max, SPLICE_BYTES);
-	enum moved out;
-	ssize_t n;
-
-	if (pipe_take(c->g, &l->pipe) < 0)
-		return MOVED_BROKEN;
-	do
-		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
-			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0) {
-		int error = errno;
-
-		pipe_give(c->g, &l->pipe, true);
-		l->eof = n == 0;
-		return n == 0 || error == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
-	}
-	l->n_piped = (size_t)n;
-	l->is_bulk = n >= SMALL_BYTES;
-	if (l == &c->up && c->peek)
-		peek_skip(c->peek, (uint64_t)n);
-	out = splice_out(c, l, e.to);
-	return out == MOVED_ALL ? MOVED_SOME : out;
-}
-
-/* The same for the few bytes of a request or an answer: a copy costs less than a
- * pipe.  What the other side does not take at once is held. */
+/* At most `max` bytes from one socket to the other, by a copy: for the few of a
+ * request or an answer it costs less than a pipe.  What the other side does not
+ * take at once is held. */
 static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
 	unsigned char bytes[READ_BYTES], *room;
@@ -185,6 +158,35 @@ static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint6
 	l->n_held += (size_t)(n - done);
 	l->n_done = l->n_send = l->n_held;
 	return MOVED_BLOCKED;
+}
+
+/* The same by a pipe. */
+static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
+{
+	size_t want = (size_t)MIN(max, SPLICE_BYTES);
+	enum moved out;
+	ssize_t n;
+
+	/* Readers that do not read may have all of them. */
+	if (pipe_take(c->g, &l->pipe) < 0)
+		return copy_some(c, l, e, max);
+	do
+		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		int error = errno;
+
+		pipe_give(c->g, &l->pipe, true);
+		l->eof = n == 0;
+		return n == 0 || error == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
+	}
+	l->n_piped = (size_t)n;
+	l->is_bulk = n >= SMALL_BYTES;
+	if (l == &c->up && c->peek)
+		peek_skip(c->peek, (uint64_t)n);
+	out = splice_out(c, l, e.to);
+	return out == MOVED_ALL ? MOVED_SOME : out;
 }
 
 /* What is still under way. */

@@ -2,6 +2,7 @@
  * send for ever: it is never busy with what does not move, and nothing is left. */
 #include <dirent.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "gate_box.h"
 
@@ -138,8 +139,88 @@ static void test_every_order_of_ends(void)
 	close_box(&b);
 }
 
+static int accepted(struct box *b)
+{
+	ok(settles(b), "it settles");
+	return accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Who does not read may have all descriptors of the gate, and no more than that. */
+static void test_no_descriptors_are_left(void)
+{
+	static char piece[1 << 16];
+	struct rlimit limit = { 0, 0 };
+	int client[2], server[2], next;
+	size_t sent = 0, got = 0;
+	struct box b;
+
+	open_box(&b, ALLOWED "tls = \"name-only\"\n");
+	for (size_t i = 0; i < ARRAY_SIZE(client); i++) {
+		client[i] = dial(&b);
+		server[i] = accepted(&b);
+	}
+	ok(stuff(&b, server[0]), "the first client does not read");
+	next = dup(server[0]);
+	close(next);
+	limit.rlim_cur = limit.rlim_max = (rlim_t)next;
+	ok(setrlimit(RLIMIT_NOFILE, &limit) == 0, "no more descriptors");
+	for (int i = 0; i < 200; i++) {
+		ssize_t n = send(server[1], piece, sizeof(piece), MSG_NOSIGNAL);
+
+		sent += n > 0 ? (size_t)n : 0;
+		ok(settles(&b), "it settles");
+		while ((n = recv(client[1], piece, sizeof(piece), 0)) > 0)
+			got += (size_t)n;
+	}
+	ok(got > 1u << 20 && got == sent, "the second is served: %zu of %zu", got, sent);
+	close_box(&b);
+}
+
+static _Noreturn void send_for_ever(const struct box *b)
+{
+	static const char bad[] = "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n";
+	static const char piece[1 << 16];
+	int fd = dial(b);
+
+	fcntl(fd, F_SETFL, 0);
+	if (send(fd, bad, sizeof(bad) - 1, 0) < 0)
+		_exit(1);
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0)
+			break;
+	while (send(fd, piece, sizeof(piece), MSG_NOSIGNAL) > 0)
+		;
+	_exit(0);
+}
+
+/* A refused client that never stops sending is cut, also if several do it. */
+static void test_a_refused_client_that_sends_for_ever(void)
+{
+	struct gate_status s = { .connections = 1 };
+	struct box b;
+	int status = 1;
+	pid_t pid;
+
+	open_box(&b, ALLOWED);
+	pid = fork();
+	if (pid == 0)
+		send_for_ever(&b);
+	while (s.connections || !b.n_denied) {
+		struct pollfd p = { .fd = gate_event_fd(b.gate), .events = POLLIN };
+
+		poll(&p, 1, 10);
+		gate_work(b.gate);
+		gate_get_status(b.gate, &s);
+	}
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "it was cut: %x", status);
+	is_int(b.n_denied, 1, "%s", b.last);
+	close_box(&b);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);	/* as the supervisor does: splice(2) has no flag for it */
-	return tap_run((struct tap_case[]){ TAP(test_every_order_of_ends), TAP_END });
+	return tap_run((struct tap_case[]){
+		TAP(test_every_order_of_ends), TAP(test_no_descriptors_are_left),
+		TAP(test_a_refused_client_that_sends_for_ever), TAP_END });
 }
