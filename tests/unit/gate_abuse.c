@@ -217,10 +217,44 @@ static void test_a_refused_client_that_sends_for_ever(void)
 	close_box(&b);
 }
 
+/* Half an answer of the proxy in front keeps nobody busy; what follows a whole one
+ * is the server's. */
+static void test_a_slow_proxy(void)
+{
+	struct cordon_err err;
+	char text[4096];
+	struct box b;
+	struct sockaddr_in in;
+	socklen_t n = sizeof(in);
+	int client, proxy;
+
+	open_box(&b, CLOSED);
+	ok(getsockname(b.server, (struct sockaddr *)&in, &n) == 0, "its port");
+	snprintf(text, sizeof(text), "[network]\nallow = [\"127.0.0.1:%u\"]\n"
+		 "upstream_proxy = \"http://127.0.0.1:%u\"\n", b.port, ntohs(in.sin_port));
+	ok(gate_set_policy(b.gate, read_net(&b.arena, text, NULL, 0), &err) == 0, "%s", err.msg);
+	client = dial(&b);
+	proxy = accepted(&b);
+	ok(settles(&b), "asked");
+	ok(strncmp(heard_by(proxy, text), "CONNECT 127.0.0.1:", 18) == 0, "asked: %s", text);
+	ok(send(proxy, "HTTP/1.1 200 OK\r\nA:", 20, 0) == 20, "half an answer");
+	ok(settles(&b), "which is waited for");
+	is_text(heard_by(client, text), "!EAGAIN", "and not passed on");
+	ok(send(proxy, " b\r\n\r\n220 hello\r\n", 17, 0) == 17, "the rest and more");
+	ok(settles(&b), "passed on");
+	is_text(heard_by(client, text), "220 hello\r\n", "what is the server's");
+	ok(send(client, "EHLO\r\n", 6, 0) == 6, "answered");
+	ok(settles(&b), "passed on");
+	is_text(heard_by(proxy, text), "EHLO\r\n", "to the server");
+	close(client);
+	close(proxy);
+	close_box(&b);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);	/* as the supervisor does: splice(2) has no flag for it */
 	return tap_run((struct tap_case[]){
 		TAP(test_every_order_of_ends), TAP(test_no_descriptors_are_left),
-		TAP(test_a_refused_client_that_sends_for_ever), TAP_END });
+		TAP(test_a_refused_client_that_sends_for_ever), TAP(test_a_slow_proxy), TAP_END });
 }
