@@ -14,7 +14,8 @@
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
-#define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn */
+#define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn, */
+#define SLICE_US	20000	/* or as many as fit into this time */
 #define PIPE_BYTES	(256 << 10)
 
 int64_t gate_now_us(void)
@@ -29,7 +30,9 @@ int64_t gate_now_us(void)
 
 int watch_set(struct gate *g, struct watch *w, uint32_t events)
 {
-	struct epoll_event e = { .events = events, .data.ptr = w };
+	/* Errors and the end of both directions are told whether we want them or
+	 * not, and again and again: where nothing else is waited for, once. */
+	struct epoll_event e = { .events = events ? events : EPOLLET, .data.ptr = w };
 
 	if (w->fd < 0 || (w->is_in && w->events == events))
 		return 0;
@@ -317,11 +320,11 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 	return 0;
 }
 
-/* Each connection takes two descriptors. */
+/* A connection takes two descriptors, and two pipes while nobody reads it. */
 static void raise_open_files(const struct gate *g)
 {
 	struct rlimit now;
-	rlim_t want = 2 * (rlim_t)g->net->max_connections + 256;
+	rlim_t want = 6 * (rlim_t)g->net->max_connections + 256;
 
 	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= want)
 		return;
@@ -409,6 +412,7 @@ int gate_event_fd(const struct gate *g)
 void gate_work(struct gate *g)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
+	int64_t end_us = gate_now_us() + SLICE_US;
 
 	run_timers(g);
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -421,7 +425,7 @@ void gate_work(struct gate *g)
 				w->ready(g, w, events[i].events);
 		}
 		free_ended(g);
-		if (n < EVENTS_AT_ONCE)
+		if (n < EVENTS_AT_ONCE || gate_now_us() > end_us)
 			return;
 	}
 }

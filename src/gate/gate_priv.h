@@ -89,8 +89,8 @@ struct gate {
 
 /* gate.c */
 int64_t gate_now_us(void);
-/* Adds it, or changes what it waits for; `events` 0: errors alone.  -1: the set
- * is full (ENOSPC, ENOMEM). */
+/* Adds it, or changes what it waits for; `events` 0: errors alone, each told once.
+ * -1: the set is full (ENOSPC, ENOMEM). */
 int watch_set(struct gate *g, struct watch *w, uint32_t events) MUST_USE;
 /* Out of the set, but open: what has ended on both sides would wake us for ever. */
 void watch_leave(struct gate *g, struct watch *w);

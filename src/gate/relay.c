@@ -129,36 +129,9 @@ static enum moved splice_out(struct conn *c, struct lane *l, int to)
 	return MOVED_ALL;
 }
 
-/* At most `max` bytes from one socket to the other, by a pipe. */
-static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
-{
-	size_t want = (size_t)MIN(max, SPLICE_BYTES);
-	enum moved out;
-	ssize_t n;
-
-	if (pipe_take(c->g, &l->pipe) < 0)
-		return MOVED_BROKEN;
-	do
-		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
-			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0) {
-		int error = errno;
-
-		pipe_give(c->g, &l->pipe, true);
-		l->eof = n == 0;
-		return n == 0 || error == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
-	}
-	l->n_piped = (size_t)n;
-	l->is_bulk = n >= SMALL_BYTES;
-	if (l == &c->up && c->peek)
-		peek_skip(c->peek, (uint64_t)n);
-	out = splice_out(c, l, e.to);
-	return out == MOVED_ALL ? MOVED_SOME : out;
-}
-
-/* The same for the few bytes of a request or an answer: a copy costs less than a
- * pipe.  What the other side does not take at once is held. */
+/* At most `max` bytes from one socket to the other, by a copy: for the few of a
+ * request or an answer it costs less than a pipe.  What the other side does not
+ * take at once is held. */
 static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
 	unsigned char bytes[READ_BYTES], *room;
@@ -187,6 +160,35 @@ static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint6
 	l->n_held += (size_t)(n - done);
 	l->n_done = l->n_send = l->n_held;
 	return MOVED_BLOCKED;
+}
+
+/* The same by a pipe. */
+static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
+{
+	size_t want = (size_t)MIN(max, SPLICE_BYTES);
+	enum moved out;
+	ssize_t n;
+
+	/* Readers that do not read may have all of them. */
+	if (pipe_take(c->g, &l->pipe) < 0)
+		return copy_some(c, l, e, max);
+	do
+		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		int error = errno;
+
+		pipe_give(c->g, &l->pipe, true);
+		l->eof = n == 0;
+		return n == 0 || error == EAGAIN ? MOVED_ALL : MOVED_BROKEN;
+	}
+	l->n_piped = (size_t)n;
+	l->is_bulk = n >= SMALL_BYTES;
+	if (l == &c->up && c->peek)
+		peek_skip(c->peek, (uint64_t)n);
+	out = splice_out(c, l, e.to);
+	return out == MOVED_ALL ? MOVED_SOME : out;
 }
 
 /* What is still under way. */
@@ -340,6 +342,14 @@ static void pass_end(struct lane *l, int to)
 	}
 }
 
+/* Nothing more comes of a side that has ended and gone, once what it had to say
+ * was passed on; it would keep its place for as long as the other side likes. */
+static bool is_over(const struct conn *c)
+{
+	return (c->client_gone && c->up.eof && !is_pending(&c->up)) ||
+	       (c->server_gone && c->down.eof && !is_pending(&c->down));
+}
+
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -382,6 +392,9 @@ void relay_move(struct conn *c, bool up, bool down)
 	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
 	bool asked = c->peek && peek_wants_response(c->peek);
 
+	/* Who asked for this may have found it ended. */
+	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
+		return;
 	if (c->state != CONN_RELAY) {
 		move_early(c);
 		return;
@@ -393,7 +406,7 @@ void relay_move(struct conn *c, bool up, bool down)
 		moved_up = move_up(c);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN) {
+	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
 		conn_end(c, true, NULL);
 		return;
 	}

@@ -104,10 +104,11 @@ static void ask(const char *name, struct resolve_answer *ret)
 static _Noreturn void worker_main(int fd)
 {
 	char name[MAX_HOST_NAME + 1];
-	sigset_t none;
+	sigset_t all;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* What a terminal sends is for the command; we end with the supervisor. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Compiled in; whatever else is configured would be loaded from files. */
 	if (dup2(fd, 3) != 3 || syscall(SYS_close_range, 4, ~0u, 0) < 0 || close(0) < 0 ||
 	    close(1) < 0 || close(2) < 0 || chdir("/") < 0 ||
@@ -128,7 +129,7 @@ static _Noreturn void worker_main(int fd)
 
 /* ---- handing out --------------------------------------------------------- */
 
-static void hand_out(struct gate *g);
+static void serve_queue(struct gate *g);
 
 /* The name is done with; whoever waits for it goes on. */
 static void finish(struct gate *g, struct name *n, const struct resolve_answer *a)
@@ -148,6 +149,8 @@ static void stop_worker(struct gate *g, struct worker *w)
 {
 	struct name *n = w->name;
 
+	/* Zero is this very group of processes. */
+	assert(w->pid > 0);
 	timer_stop(g, &w->timer);
 	watch_close(g, &w->watch);
 	kill(w->pid, SIGKILL);
@@ -162,7 +165,7 @@ static void stop_worker(struct gate *g, struct worker *w)
 static void worker_over(struct gate *g, struct timer *t)
 {
 	stop_worker(g, CONTAINER(t, struct worker, timer));
-	hand_out(g);
+	serve_queue(g);
 }
 
 static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
@@ -182,7 +185,7 @@ static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
 		w->name = NULL;
 		finish(g, n, &answer);
 	}
-	hand_out(g);
+	serve_queue(g);
 }
 
 static int start_worker(struct gate *g, struct worker *w)
@@ -228,15 +231,7 @@ static struct worker *find_worker(struct gate *g)
 	return unused && start_worker(g, unused) == 0 ? unused : NULL;
 }
 
-static bool is_busy(const struct resolver *r)
-{
-	for (size_t i = 0; i < MAX_WORKERS; i++)
-		if (r->workers[i].name)
-			return true;
-	return false;
-}
-
-/* The name that waits longest; there is one. */
+/* The name that waits longest. */
 static struct name *take_name(struct resolver *r)
 {
 	struct name *n = r->first;
@@ -247,8 +242,18 @@ static struct name *take_name(struct resolver *r)
 	return n;
 }
 
-static void ask_worker(struct gate *g, struct worker *w, struct name *n)
+static bool has_busy_worker(const struct resolver *r)
 {
+	for (size_t i = 0; i < MAX_WORKERS; i++)
+		if (r->workers[i].name)
+			return true;
+	return false;
+}
+
+static void give_name(struct gate *g, struct worker *w)
+{
+	struct name *n = take_name(g->resolver);
+
 	w->name = n;
 	if (send(w->watch.fd, n->host.name, n->host.n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)n->host.n)
@@ -257,32 +262,36 @@ static void ask_worker(struct gate *g, struct worker *w, struct name *n)
 		timer_start(g, &w->timer, TIMER_RESOLVE, worker_over);
 }
 
-/* A name for every worker that is free or can be started.  One that is busy comes
- * back for the rest; when there is none, nobody would. */
-static void hand_out(struct gate *g)
+/* Whoever waits is given to a worker, waits for one that is at work, or is told
+ * that there is none: nobody waits for ever, however workers end. */
+static void serve_queue(struct gate *g)
 {
 	struct resolver *r = g->resolver;
-	struct worker *w;
 
-	while (r->first && (w = find_worker(g)))
-		ask_worker(g, w, take_name(r));
-	while (r->first && !is_busy(r))
-		finish(g, take_name(r), NULL);
+	while (r->first) {
+		struct worker *w = find_worker(g);
+
+		if (w)
+			give_name(g, w);
+		else if (has_busy_worker(r))
+			return;
+		else
+			finish(g, take_name(r), NULL);
+	}
 }
 
-void resolve_name(struct gate *g, struct name *n)
+int resolve_name(struct gate *g, struct name *n)
 {
 	if (!g->resolver)
 		g->resolver = calloc(1, sizeof(*g->resolver));
-	if (!g->resolver) {
-		finish(g, n, NULL);
-		return;
-	}
+	if (!g->resolver || (!find_worker(g) && !has_busy_worker(g->resolver)))
+		return -1;
 	n->is_asked = true;
 	n->next_asked = NULL;
 	*(g->resolver->last ? &g->resolver->last->next_asked : &g->resolver->first) = n;
 	g->resolver->last = n;
-	hand_out(g);
+	serve_queue(g);
+	return 0;
 }
 
 /* Nobody waits any more. */
