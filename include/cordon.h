@@ -72,7 +72,7 @@ struct cordon_request {
 	const char *const *command;		/* what would be run; may be empty */
 	size_t n_command;
 	bool json;				/* answer in JSON */
-	const char *audit;			/* the file of the audit log; NULL: the default one */
+	const char *audit;			/* the file of the log; NULL: the default */
 	/* Where hosts are, HOST:PORT:ADDR:PORT each; allows none of them.  A port
 	 * may be empty: any, and the same. */
 	const char *const *connect_to;

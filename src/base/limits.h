@@ -53,6 +53,8 @@
 #define MAX_DENIALS		256		/* different refusals in one result */
 #define MAX_DENIAL_LINES	20		/* of them for people */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
+#define MAX_EXEC_BYTES		(6u << 20)	/* the arguments of an execution, as the kernel's */
+#define MAX_EXEC_WORDS		(MAX_EXEC_BYTES / 9)	/* each has a pointer and a NUL */
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */

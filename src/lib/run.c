@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "backend/native/programs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
@@ -146,6 +146,8 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
+	/* Not looked for where nothing is blocked. */
+	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
 	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
 	    record_find(c, req, r.own_home, ret_record, err) < 0)
@@ -180,9 +182,7 @@ static int judge_command(struct composition *c, const struct cordon_request *req
 	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
 		if (command_rule_matches(&rules[i], argv, req->n_command)) {
 			verdict.blocked = true;
-			snprintf(verdict.message, sizeof(verdict.message),
-				 "Command blocked by sandbox policy: contains '%.*s'",
-				 STR_FMT(rules[i].text));
+			command_rule_message(&rules[i], verdict.message);
 		}
 	if (verdict.blocked)
 		*ret = arena_strndup(&c->arena, verdict.message, strlen(verdict.message));
@@ -203,7 +203,29 @@ static void say_refusal(struct composition *c, const struct run_result *res)
 	}
 }
 
-/* What was refused, as lines.  A refused command is told in its own words. */
+/* One refusal in a line.  A command that was refused inside is told in the words
+ * that the message of the whole run would have, each pattern once; that message
+ * stands there already when it was the command itself. */
+static bool say_denial(struct composition *c, const struct run_result *res, size_t i)
+{
+	const struct denial *d = &res->denials.items[i];
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+
+	if (d->kind != DENIAL_COMMAND) {
+		denial_print(d, &line);
+		diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
+		return true;
+	}
+	for (size_t k = 0; k < i; k++)
+		if (res->denials.items[k].kind == DENIAL_COMMAND &&
+		    strcmp(res->denials.items[k].reason, d->reason) == 0)
+			return false;
+	if (!res->blocked)
+		diag_error(&c->diags, (struct place){ 0 }, "%s", d->reason);
+	return !res->blocked;
+}
+
+/* What was refused, as lines. */
 static void say_denials(struct composition *c, const struct run_result *res)
 {
 	const struct denials *d = &res->denials;
@@ -211,17 +233,10 @@ static void say_denials(struct composition *c, const struct run_result *res)
 	size_t shown = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
-		cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
-
-		if (d->items[i].kind == DENIAL_COMMAND)
-			continue;
-		if (shown == MAX_DENIAL_LINES) {
+		if (shown == MAX_DENIAL_LINES)
 			more++;
-			continue;
-		}
-		shown++;
-		denial_print(&d->items[i], &line);
-		diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
+		else if (say_denial(c, res, i))
+			shown++;
 	}
 	if (more)
 		diag_error(&c->diags, (struct place){ 0 }, "denied: … and %llu more%s",
@@ -320,8 +335,6 @@ static bool plan_with_probe(struct attempt *a)
 	enum host_cgroup cgroup = a->report.caps.cgroup;
 	enum host_feature missing;
 
-	/* The supervisor hid itself before it failed. */
-	prctl(PR_SET_DUMPABLE, 1);
 	if (host_probe_report(&a->report, &a->res.err) < 0)
 		return false;
 	a->report.caps.cgroup = cgroup;
@@ -491,7 +504,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	if (a.res.blocked) {
 		a.res.exec_errno = EPERM;
 		run_report_command(&a.reporter, o->shell_text ? o->shell_text : req->command[0],
-				   "blocked by policy", "commands.block without the pattern");
+				   a.res.blocked, "commands.block without the pattern");
 		return end_run(&a, ret_code, ret, err);
 	}
 	return run_judged(&a, ret_code, ret, err);

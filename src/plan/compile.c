@@ -142,10 +142,23 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 	return false;
 }
 
+/* Is every execution looked at?  A program that is many cannot be masked for one
+ * of them. */
+static bool judges_execs(const struct policy *p, const struct plan_request *r)
+{
+	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (r->multi_call || !command_rule_is_plain(v->items[i].command))
+			return true;
+	return false;
+}
+
 static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r)
 {
-	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) && has_guarded(p, r);
+	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) &&
+	       (has_guarded(p, r) || judges_execs(p, r));
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
@@ -241,41 +254,63 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
+		.execs = plan->n_rules > 0,
 	};
 
 	if (!caps->seccomp)
 		return 0;
+	plan->asks = o.guard || o.execs;
 	plan->no_inet = !o.inet;
 	plan->no_unix = o.no_unix;
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);
 }
 
-/* A program by its name is masked, wherever it is; a pattern with arguments
- * would need the vector of every execution. */
-static int compile_blocked(const struct policy *p, struct plan *plan, struct cordon_err *err)
+/* A program by its name is masked, wherever it is. */
+static int compile_masked(const struct command_rule *rule, struct plan *plan)
+{
+	struct str name = command_rule_program(rule);
+
+	plan->blocked[plan->n_blocked] = arena_strndup(plan->arena, name.s, name.n);
+	return plan->blocked[plan->n_blocked++] ? 0 : -1;
+}
+
+static int compile_rule(const struct command_rule *rule, struct plan *plan)
+{
+	struct str name = command_rule_program(rule);
+	struct plan_rule *r = &plan->rules[plan->n_rules++];
+	char message[COMMAND_WHY];
+
+	command_rule_message(rule, message);
+	*r = (struct plan_rule){
+		.rule = rule,
+		.text = arena_strndup(plan->arena, rule->text.s, rule->text.n),
+		.program = name.n ? arena_strndup(plan->arena, name.s, name.n) : NULL,
+		.message = arena_strndup(plan->arena, message, strlen(message)),
+	};
+	return r->text && r->message && (r->program || !name.n) ? 0 : -1;
+}
+
+/* What is more than a program, or a part of one, needs the vector of every
+ * execution; then the others are judged by it, too. */
+static int compile_blocked(const struct policy *p, const struct plan_request *r, struct plan *plan,
+			   struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+	bool judged = judges_execs(p, r);
 
 	if (v->n && !(plan->clone_flags & CLONE_NEWNS))
 		return err_set(err, CORDON_E_HOST,
 			       "commands.block needs mount, which this machine does not offer; "
 			       "cordon doctor says what to do");
 	plan->blocked = arena_new(plan->arena, v->n + 1, sizeof(*plan->blocked));
-	if (!plan->blocked)
+	plan->rules = arena_new(plan->arena, v->n + 1, sizeof(*plan->rules));
+	if (!plan->blocked || !plan->rules)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct command_rule *rule = v->items[i].command;
 
-		if (rule->n_words != 1 || rule->has_operators ||
-		    memchr(rule->text.s, '*', rule->text.n))
-			return err_set(err, CORDON_E_HOST,
-				       "commands.block: '%.*s' is not supported by the process "
-				       "backend yet; "
-				       "write programs by their names",
-				       STR_FMT(rule->text));
-		plan->blocked[plan->n_blocked] =
-			arena_strndup(plan->arena, rule->words[0].s, rule->words[0].n);
-		if (!plan->blocked[plan->n_blocked++])
+		if ((command_rule_is_plain(rule) && compile_masked(rule, plan) < 0) ||
+		    (judged && compile_rule(rule, plan) < 0))
 			return err_nomem(err);
 	}
 	return 0;
@@ -335,15 +370,16 @@ static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
 	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
 }
 
-/* Names that nobody can guard are a part of the filter that is missing. */
+/* Names and executions that nobody can guard are a part of the filter that is
+ * missing. */
 static int settle_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
-	if (!plan->n_guarded || (caps->notify && caps->seccomp))
+	if ((!plan->n_guarded && !plan->n_rules) || (caps->notify && caps->seccomp))
 		return 0;
 	if (!(dispensable(p, r) & BIT(SECCOMP)))
 		return refuse_for(FEATURE_NOTIFY, err);
-	plan->n_guarded = 0;
+	plan->n_guarded = plan->n_rules = 0;
 	plan->enforced &= ~BIT(SECCOMP);
 	plan->lacking |= BIT(SECCOMP);
 	plan->waived |= BIT(SECCOMP);
@@ -385,8 +421,9 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		drop_uncounted(caps, &plan);
 		name_enforcers(p, caps, &plan);
 		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		    compile_blocked(p, r, &plan, err) < 0 ||
 		    settle_guard(p, caps, r, &plan, err) < 0 ||
-		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
+		    compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}
 	*ret = plan;

@@ -28,6 +28,7 @@ struct plan_request {
 	const char *const *policy_files;	/* absolute; stay unwritable */
 	size_t n_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
+	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	const char *audit;		/* the log, or its folder; absolute, or NULL */
 	enum plan_consent consent;
 	const struct net_reroute *reroutes;	/* --connect-to */

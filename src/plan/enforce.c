@@ -72,6 +72,8 @@ static const struct {
 	{ F_ENV_SET, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_ENV_STRIP, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_PROCESSES_DEBUG, BIT(SECCOMP), ANY_CGROUP, "seccomp (ptrace)" },
+	{ F_COMMANDS_BLOCK, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP,
+	  "mount namespace (mask of the program); with arguments: seccomp notification (execve)" },
 	{ F_COMMANDS_BLOCK, BIT(MOUNT), ANY_CGROUP, "mount namespace (mask of the program)" },
 };
 

@@ -77,6 +77,16 @@ struct plan_name {
 	bool mask;		/* unreadable; else read-only */
 };
 
+struct command_rule;
+
+/* One blocked command. */
+struct plan_rule {
+	const struct command_rule *rule;
+	const char *text;	/* as written */
+	const char *program;	/* the name of the one program it is about, or NULL */
+	const char *message;	/* what is said when it blocks something */
+};
+
 /* INT64_MAX: none. */
 struct plan_limits {
 	int64_t memory;			/* bytes of the tree */
@@ -111,6 +121,9 @@ struct plan {
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;
 	size_t n_blocked;
+	/* What every execution is judged by (execs.h); none: nobody is asked. */
+	struct plan_rule *rules;
+	size_t n_rules;
 	/* Sockets of the host that stay in reach, and all below. */
 	const char **sockets;
 	size_t n_sockets;
@@ -125,6 +138,7 @@ struct plan {
 	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
+	bool asks;			/* it hands calls over, which a guard must answer */
 	bool no_inet, no_unix;		/* families of sockets that it refuses */
 
 	const char *cwd;		/* inside */

@@ -137,6 +137,9 @@ static void print_files(const struct plan *p, struct buf *out)
 	for (size_t i = 0; i < p->n_blocked; i++)
 		buf_printf(out, "blocked    %-12s %s: mount (mask of each file of that name)\n",
 			   "program", p->blocked[i]);
+	for (size_t i = 0; i < p->n_rules; i++)
+		buf_printf(out, "blocked    %-12s %s: seccomp notification (execve, execveat)\n",
+			   "command", p->rules[i].text);
 	for (size_t i = 0; i < p->n_guarded; i++)
 		buf_printf(out, "guard      %-12s %s: seccomp notification\n", "no creation",
 			   p->guarded[i]);

@@ -22,6 +22,8 @@ void denials_release(struct denials *d)
 		free(d->items[i].reason);
 		free(d->items[i].hint);
 	}
+	free(d->items);
+	d->items = NULL;
 	d->n = 0;
 }
 
@@ -49,7 +51,9 @@ void denials_add(struct denials *d, enum denial_kind kind, const char *what, uns
 		one->port = one->port ? one->port : port;
 		return;
 	}
-	if (d->n == MAX_DENIALS) {
+	if (!d->items)
+		d->items = calloc(MAX_DENIALS, sizeof(*d->items));
+	if (!d->items || d->n == MAX_DENIALS) {
 		d->left_out++;
 		return;
 	}

@@ -18,7 +18,7 @@ struct denial {
 };
 
 struct denials {
-	struct denial items[MAX_DENIALS];
+	struct denial *items;	/* room for MAX_DENIALS, once there is one */
 	size_t n;
 	uint64_t left_out;	/* refusals of things for which there was no room */
 };

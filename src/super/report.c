@@ -85,9 +85,9 @@ static const char *without_host(const char *reason, const char *host)
 	return reason[5 + n] == ' ' ? reason + 5 + n + 1 : reason;
 }
 
-void run_report_network(struct run_reporter *r, const struct gate_report *report)
+static void add_decision(struct run_reporter *r, const struct gate_report *report)
 {
-	struct audit_event decision = { EVENT_NETWORK_DECISION, {
+	struct audit_event e = { EVENT_NETWORK_DECISION, {
 		[AUDIT_NETWORK_POLICY] =
 			AUDIT_TEXT(report->kind == GATE_DENIED ? "denied" : "allowed"),
 		[AUDIT_NETWORK_HOST] = AUDIT_TEXT(report->host),
@@ -99,19 +99,35 @@ void run_report_network(struct run_reporter *r, const struct gate_report *report
 		[AUDIT_GENERATION] = AUDIT_NUMBER(report->generation),
 		[AUDIT_ID] = number(report->id),
 	} };
-	struct audit_event closed = { EVENT_NETWORK_CLOSE, {
+
+	audit_add(r->audit, &e);
+}
+
+static void add_close(struct run_reporter *r, const struct gate_report *report)
+{
+	struct audit_event e = { EVENT_NETWORK_CLOSE, {
 		[AUDIT_NETWORK_HOST] = AUDIT_TEXT(report->host),
 		[AUDIT_PORT] = number(report->port),
+		[AUDIT_REASON] = text(report->reason),
 		[AUDIT_ID] = number(report->id),
 		[AUDIT_BYTES_OUT] = AUDIT_NUMBER(report->bytes_out),
 		[AUDIT_BYTES_IN] = AUDIT_NUMBER(report->bytes_in),
 		[AUDIT_DURATION_MS] = AUDIT_NUMBER(report->duration_ms),
 	} };
 
+	audit_add(r->audit, &e);
+}
+
+void run_report_network(struct run_reporter *r, const struct gate_report *report)
+{
+	if (report->kind == GATE_CLOSED) {
+		add_close(r, report);
+		return;
+	}
 	if (report->kind == GATE_DENIED)
 		denials_add(&r->res->denials, DENIAL_NETWORK, report->host, report->port,
 			    without_host(report->reason, report->host), report->hint);
-	audit_add(r->audit, report->kind == GATE_CLOSED ? &closed : &decision);
+	add_decision(r, report);
 }
 
 void run_report_generation(struct run_reporter *r, uint64_t generation)

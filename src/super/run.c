@@ -45,7 +45,9 @@ struct run {
 	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
+	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
+	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
@@ -218,15 +220,33 @@ static void read_signals(struct run *r)
 /* False: there may be more. */
 static bool read_denials(struct run *r)
 {
-	char path[4096];
+	struct guard_denial d;
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
-		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
+		if (guard_read_denial(r->guard, &d) <= 0)
 			return true;
-		run_report_file(r->reporter, path);
+		if (!d.rule) {
+			run_report_file(r->reporter, d.what);
+		} else if (d.rule <= r->plan->n_rules) {
+			r->blocked = r->plan->rules[d.rule - 1].message;
+			run_report_command(r->reporter, d.what, r->blocked,
+					   "commands.block without the pattern");
+		}
 	}
 	return !r->guard;
+}
+
+/* The tree has ended. */
+static void end_denials(struct run *r)
+{
+	while (!read_denials(r))
+		;
+	/* Nothing ran: then it was the command itself that was refused. */
+	if (r->res->exec_errno)
+		r->res->blocked = r->blocked;
+	if (r->guard)
+		run_report_lost(r->reporter, guard_denials_lost(r->guard));
 }
 
 static bool is_gone(const struct run *r)
@@ -236,14 +256,16 @@ static bool is_gone(const struct run *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The first call that makes a name: now there is something to guard.  Runs
- * that make none pay nothing.  The listener is the guard's alone from here on:
- * when it is gone, the calls fail. */
+/* The first call that makes a name, or executes something where commands are
+ * blocked: now there is something to guard.  Runs that do neither pay nothing.
+ * The listener is the guard's alone from here on: when it is gone, the calls
+ * fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
+		.plan = r->plan->n_rules ? r->plan : NULL,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
 		.mntns = r->mntns,
@@ -255,7 +277,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	if (rc == 0)
+	if (rc == 0 && guard_recv_ready(r->guard, err) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
@@ -268,7 +290,7 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
+	if (!r->plan->asks || !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -376,6 +398,7 @@ static void wait_for_end(struct run *r)
 	int status;
 
 	kill_tree(r);
+	live_remove(&r->live);		/* while the kernel takes it apart */
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
@@ -469,6 +492,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
+	r->hidden = prctl(PR_GET_DUMPABLE) == 1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
@@ -480,6 +504,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
+	if (native_grant(r->plan, &r->child, err) < 0)
+		return -1;
 	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
@@ -515,7 +541,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.res = ret,
 		.reporter = o->reporter,
 		.cgroup = caps->cgroup,
-		.child = { .pidfd = -1, .control = -1 },
+		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.old_pipe = SIG_ERR,
@@ -539,11 +565,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		while (!read_denials(&r))
-			;
+		end_denials(&r);
 	}
-	if (r.guard)
-		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
 	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
@@ -559,6 +582,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
+	fd_close(&r.child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
 	if (r.signals >= 0)
@@ -566,5 +590,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.signals);
 	if (r.old_pipe != SIG_ERR)
 		signal(SIGPIPE, r.old_pipe);
+	/* Nothing of the tree is left to look; and the next run's maps need it. */
+	if (r.hidden)
+		prctl(PR_SET_DUMPABLE, 1);
 	return rc;
 }

@@ -101,6 +101,13 @@ assert ($1), d"
 	[ "${output%% *}" = denied: ]
 }
 
+@test "refusals of a command that ends at once are told" {
+	for _ in $(seq 60); do
+		"$cordon" run -- /usr/bin/touch .bashrc 2>/dev/null || :
+	done
+	log "$log" "sum(x['event'] == 'file.denied' for x in e) == 60"
+}
+
 @test "many refusals: some lines, and how many more" {
 	run "$cordon" run --protect '**/.x' -- \
 		sh -c 'for i in $(seq 30); do mkdir $i; touch $i/.x 2>/dev/null; done'
@@ -128,7 +135,8 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 	log "$log" "len(e) == 7 and [x['seq'] for x in e] == list(range(1, 8))"
 	log "$log" "e[1]['path'].endswith('/\x1b[31m/.x') and e[3]['path'].endswith('/a\nb\"c\\\\/.x')"
 	# No byte of them as it is, neither here nor there.
-	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$log" - <<<"$output"
+	echo "$output" >"$HOME/said"
+	run ! env LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$log" "$HOME/said"
 }
 
 @test "a log that was asked for and cannot be had stops the run" {
@@ -233,7 +241,7 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 }
 
 @test "several runs at one time share a log" {
-	for i in 1 2 3 4 5 6; do
+	for _ in 1 2 3 4 5 6; do
 		"$cordon" run -- true &
 	done
 	wait

@@ -41,6 +41,24 @@ missing() {
 	done
 }
 
+@test "blocked commands with arguments need notifications" {
+	work
+	# Nothing is written, so no name is guarded either.
+	policy '[files]
+write = []
+read = ["."]
+deny = []
+[commands]
+block = ["touch mark"]'
+	cordon_without notify run --policy cordon.toml -- /bin/echo ran
+	is "$status" 125
+	is "$out" ""
+	has "$err" "cordon: the policy needs notify ("
+	CORDON_SANDBOX=warn cordon_without notify run --policy cordon.toml --json -- /bin/echo ran
+	is "$status" 0
+	has " $(missing) " " seccomp "
+}
+
 @test "the refusal as JSON has the hint" {
 	work
 	cordon_without userns run --json -- /bin/echo ran

@@ -23,8 +23,8 @@ CORDON = os.environ["CORDON"]
 CALLS = """clone3 clone open_tree move_mount mount_setattr fsopen fsconfig fsmount mount chroot
     fchdir chdir openat2 landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl
     capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup2 dup3 fcntl sendmsg
-    sendto recvfrom recvmsg setgroups mkdirat symlinkat mkdir faccessat2 signalfd4 pipe2 unshare
-    rt_sigprocmask newfstatat readlink openat write execve""".split()
+    sendto recvfrom recvmsg setgroups mkdirat mknodat symlinkat mkdir faccessat2 signalfd4 pipe2
+    unshare setns rt_sigprocmask newfstatat readlink openat write execve""".split()
 
 # The same with a gate, whose sockets, routes and rules are more of them.
 GATE_CALLS = """socket bind listen setsockopt sendto recvfrom recvmsg sendmsg epoll_create1 epoll_ctl
@@ -32,8 +32,7 @@ GATE_CALLS = """socket bind listen setsockopt sendto recvfrom recvmsg sendmsg ep
 GATE = ("--allow-host", "example.com:443")
 
 # Not every machine and user makes these.
-RARE = {"setgroups", "mkdir", "clone", "unshare", "dup3", "faccessat2", "epoll_create1", "epoll_ctl",
-        "timerfd_create", "eventfd2"}
+RARE = {"setgroups", "mkdir", "faccessat2", "epoll_create1", "epoll_ctl", "timerfd_create", "eventfd2"}
 
 # Once such a call failed, everything that follows may, too; more than this many
 # in one run says nothing new.

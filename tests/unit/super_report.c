@@ -54,7 +54,7 @@ static void test_words_of_dialects(void)
 		{ "host a.test is denied by the rule *:25", "denied by the rule *:25" },
 		{ "host a.test resolves to 127.0.0.1", "resolves to 127.0.0.1" },
 		{ "host a.test: no allow rule matched", "no allow rule matched" },
-		{ "host a.testing is not in the allowlist", "host a.testing is not in the allowlist" },
+		{ "host a.testing is not listed", "host a.testing is not listed" },
 		{ "SandboxError: host a.test is not in allowed_domains",
 		  "SandboxError: host a.test is not in allowed_domains" },
 		{ "the ClientHello is not whole", "the ClientHello is not whole" },

@@ -26,6 +26,7 @@
 #include "backend/native/syscalls.h"
 
 #define CONTROL_FD	3
+#define RULESET_FD	4
 
 /* ---- talking to the supervisor ------------------------------------------ */
 
@@ -216,22 +217,33 @@ static int step_cpus(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+/* Give a descriptor the number that it keeps; -1 stays -1.  All were moved out of
+ * the way before, and only the standard streams are the command's. */
+static int place_fd(int fd, int number)
+{
+	if (fd < 0)
+		return 0;
+	return number < CONTROL_FD ? dup2(fd, number) : dup3(fd, number, O_CLOEXEC);
+}
+
 static int step_stdio(struct init *in, struct cordon_err *err)
 {
-	int keep[3];
+	int fds[] = { in->io->fd[0], in->io->fd[1], in->io->fd[2], in->control, in->ruleset };
 
-	for (int i = 0; i < 3; i++) {
-		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (in->io->fd[i] >= 0 && keep[i] < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
+	static_assert(ARRAY_SIZE(fds) == RULESET_FD + 1, "they stand at their numbers");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++) {
+		int high = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 64);
+
+		if (fds[i] >= 0 && high < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot keep descriptor %d", fds[i]);
+		fds[i] = high;
 	}
-	for (int i = 0; i < 3; i++)
-		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
-	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++)
+		if (place_fd(fds[i], i) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot set descriptor %d", i);
 	in->control = CONTROL_FD;
-	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
+	in->ruleset = in->ruleset < 0 ? -1 : RULESET_FD;
+	if (syscall(SYS_close_range, in->ruleset < 0 ? RULESET_FD : RULESET_FD + 1, ~0u, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
 	return 0;
 }
@@ -268,9 +280,13 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 /* What an execution could give back. */
 static int drop_bounds(struct cordon_err *err)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
+	int cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap) == 0)
+		cap++;
+	/* The first that the kernel does not know. */
+	if (errno != EINVAL || prctl(PR_CAPBSET_READ, cap) >= 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
@@ -310,7 +326,7 @@ static int step_prove(struct init *in, struct cordon_err *err)
 static int step_seccomp(struct init *in, struct cordon_err *err)
 {
 	struct sock_fprog prog = { (unsigned short)in->plan->n_filter, in->plan->filter };
-	unsigned flags = in->plan->n_guarded ?
+	unsigned flags = in->plan->asks ?
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5 /* WAIT_KILLABLE_RECV */ : 0;
 	long rc;
 
@@ -319,7 +335,7 @@ static int step_seccomp(struct init *in, struct cordon_err *err)
 	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 	if (rc < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
-	if (in->plan->n_guarded)
+	if (in->plan->asks)
 		in->fds.fd[NATIVE_LISTENER] = (int)rc;
 	return 0;
 }
@@ -335,11 +351,13 @@ static const struct {
 	{ "groups", step_groups },
 	{ "identity", step_identity },
 	{ "standard streams", step_stdio },
+	{ "network namespace", step_begin_network },
 	{ "sources", step_open_sources },
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
 	{ "terminal", step_terminal },
+	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
@@ -355,6 +373,7 @@ static const struct {
 struct launch {
 	const struct init *in;
 	int error;		/* errno of exec; shared memory, so it comes back */
+	int told;		/* where it is written to if it is not shared; or -1 */
 };
 
 static int launch_main(void *arg)
@@ -393,6 +412,8 @@ static int launch_main(void *arg)
 			best = ELIBACC;		/* it is there; what runs it is not */
 	}
 	l->error = best;
+	if (l->told >= 0)
+		(void)!write(l->told, &best, sizeof(best));
 	_exit(127);
 }
 
@@ -537,9 +558,36 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	}
 }
 
+/* Whoever judges executions looks into the one who calls: not into our memory,
+ * but into a copy that anybody may look into, and that is gone with the exec. */
+static pid_t launch_apart(struct launch *l)
+{
+	int ends[2], error = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0) {
+		l->told = ends[1];
+		if (prctl(PR_SET_DUMPABLE, 1) == 0)
+			launch_main(l);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
+	l->error = error;
+	return pid;
+}
+
 static pid_t launch(struct launch *l)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
+
+	if (l->in->plan->n_rules)
+		return launch_apart(l);
 
 	/* Sharing memory costs nothing and brings exec's errno back; init sleeps
 	 * until the exec. */
@@ -550,7 +598,7 @@ _Noreturn void init_main(struct init *in)
 {
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
-	struct launch l = { .in = in };
+	struct launch l = { .in = in, .told = -1 };
 	sigset_t chld;
 	pid_t command;
 	int signals;

@@ -18,6 +18,7 @@
 #include "backend/native/syscalls.h"
 
 #define NO_SOURCE	(-1)
+#define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
@@ -36,17 +37,20 @@ static bool is_absence(void)
 
 static bool is_link(const char *path)
 {
-	struct stat st;
+	char target[1];
 
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+	return readlink(path, target, sizeof(target)) >= 0;
 }
 
 /* -1 with errno; ELOOP where a link is on the way. */
-static int open_plain_tree(const char *path)
+static int open_plain_tree(struct folder *host, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)), tree, error;
+	int at, tree, error;
 
+	if (!folder_has(host, path))
+		return -1;
+	at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 	if (at < 0)
 		return -1;
 	tree = sys_open_tree(at, "", CLONE_OF_FD);
@@ -56,15 +60,16 @@ static int open_plain_tree(const char *path)
 	return tree;
 }
 
-static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *err)
+static int open_source(const struct plan_mount *m, struct folder *host, int *ret,
+		       struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
 
 	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
-		*ret = NO_SOURCE;
+		*ret = LINK_SOURCE;
 		return 0;
 	}
-	*ret = m->plain ? open_plain_tree(m->source) :
+	*ret = m->plain ? open_plain_tree(host, m->source) :
 			  sys_open_tree(AT_FDCWD, m->source,
 					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
@@ -85,6 +90,8 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
+	struct folder host = FOLDER(AT_FDCWD, RESOLVE_NO_SYMLINKS);
+
 	if (!(in->plan->clone_flags & CLONE_NEWNS))
 		return 0;
 	/* Nothing of ours may show on the host, nor the reverse. */
@@ -93,9 +100,10 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
 		if (has_source(&in->mounts[i]) &&
-		    open_source(&in->mounts[i], &in->trees[i], err) < 0)
+		    open_source(&in->mounts[i], &host, &in->trees[i], err) < 0)
 			return -1;
 	}
+	folder_close(&host);
 	return 0;
 }
 
@@ -161,14 +169,17 @@ int step_new_root(struct init *in, struct cordon_err *err)
 		return -1;
 	if (sys_move_mount(in->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount the new root");
+	in->place = FOLDER(in->root,
+			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	in->seen = FOLDER(in->root, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	return 0;
 }
 
 /* ---- targets ------------------------------------------------------------ */
 
 struct target {
-	int dir;		/* O_PATH of the parent */
-	char name[256];		/* in it */
+	int dir;		/* O_PATH of the parent; in->place keeps it */
+	const char *name;	/* in it */
 };
 
 /* Step into one component, making it where we may.  -1 with errno. */
@@ -216,41 +227,28 @@ static int make_parents(const struct init *in, const char *path, size_t n)
  * paths were resolved when the policy was read. */
 static int find_target(struct init *in, const char *path, struct target *ret)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
-					   RESOLVE_NO_MAGICLINKS };
-	const char *slash = strrchr(path, '/');
-	size_t n = (size_t)(slash - path);
-	char parent[4096];
-
-	if (n >= sizeof(parent) || strlen(slash + 1) >= sizeof(ret->name)) {
-		errno = ENAMETOOLONG;
+	ret->dir = folder_open(&in->place, path, &ret->name);
+	if (ret->dir >= 0)
+		return 0;
+	if (errno == ENOENT)
+		ret->dir = make_parents(in, path, (size_t)(ret->name - 1 - path));
+	if (ret->dir < 0)
 		return -1;
-	}
-	memcpy(parent, path, n);
-	parent[n] = '\0';
-	memcpy(ret->name, slash + 1, strlen(slash + 1) + 1);
-	ret->dir = (int)syscall(SYS_openat2, in->root, n ? parent : ".", &how, sizeof(how));
-	if (ret->dir < 0 && errno == ENOENT)
-		ret->dir = make_parents(in, path, n);
-	return ret->dir < 0 ? -1 : 0;
+	folder_take(&in->place, path, ret->dir);
+	return 0;
 }
 
 /* The place to mount on: a directory or a file, made if the parent is ours. */
 static int make_place(const struct init *in, const struct target *t, bool is_dir)
 {
-	int fd;
+	struct stat st;
 
-	if (faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	if (errno != ENOENT || !is_ours(in, t->dir))
+	if (!is_ours(in, t->dir))
+		return fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW);
+	if ((is_dir ? mkdirat(t->dir, t->name, 0755)
+		    : mknodat(t->dir, t->name, S_IFREG | 0444, 0)) < 0 && errno != EEXIST)
 		return -1;
-	if (is_dir)
-		return mkdirat(t->dir, t->name, 0755);
-	fd = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0)
-		return -1;
-	return close(fd);
+	return 0;
 }
 
 static int attach(int tree, const struct target *t)
@@ -267,6 +265,23 @@ static bool tree_is_dir(int tree)
 
 /* ---- kinds -------------------------------------------------------------- */
 
+/* What a path inside leads to, links followed.  -1 with errno. */
+static int open_seen(struct init *in, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = in->seen.resolve };
+
+	if (!folder_has(&in->seen, path))
+		return -1;
+	return (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
+}
+
+/* A directory was mounted where a link led to, and may cover them. */
+static void forget_folders(struct init *in)
+{
+	folder_close(&in->place);
+	folder_close(&in->seen);
+}
+
 typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, const struct target *t,
 		     struct cordon_err *err);
 
@@ -275,11 +290,9 @@ typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, cons
  * leave its target open. */
 static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
-	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), tree, rc;
+	int place = open_seen(in, m->target), tree, rc;
 
 	if (place < 0 && is_absence())
 		return 0;
@@ -295,6 +308,8 @@ static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
 	if (rc)
 		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
+	if (tree_is_dir(place))
+		forget_folders(in);
 	if (tree >= 0)
 		close(tree);
 	close(place);
@@ -307,8 +322,8 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	char link[4096];
 	ssize_t n;
 
-	if (tree == NO_SOURCE) {
-		n = m->kind == MOUNT_SYSTEM ? readlink(m->source, link, sizeof(link) - 1) : -1;
+	if (tree == LINK_SOURCE) {
+		n = readlink(m->source, link, sizeof(link) - 1);
 		if (n < 0)
 			return 0;
 		link[n] = '\0';
@@ -481,20 +496,22 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
+	int place = open_seen(in, m->target), mask, rc;
+	bool is_dir;
 
 	if (place < 0)
 		return is_absence()
 			       ? 0
 			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
-	mask = open_ours(in, tree_is_dir(place) ? "dir" : "file", err);
+	is_dir = tree_is_dir(place);
+	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
 	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	if (rc < 0)
 		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
+	if (is_dir)
+		forget_folders(in);
 	close(mask);
 	close(place);
 	return rc;
@@ -553,7 +570,6 @@ static int find_text_place(struct init *in, const char *target)
 		n = readlinkat(t.dir, t.name, link, sizeof(link) - 1);
 		if (n < 0 && errno == ENOENT && make_place(in, &t, false) == 0)
 			place = openat(t.dir, t.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		close(t.dir);
 		if (n < 0)
 			return place;
 		link[n] = '\0';
@@ -625,7 +641,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (m->keep)
 		return mount_kept(in, m, err);
 	/* A source that is not there needs no place either. */
-	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
+	if (has_source(m) && in->trees[i] == NO_SOURCE)
 		return 0;
 	if (find_target(in, m->target, &t) < 0) {
 		if (m->optional && is_absence())
@@ -633,7 +649,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
 	rc = mount_fns[m->kind](in, m, in->trees[i], &t, err);
-	close(t.dir);
+	folder_close(&in->seen);
 	if (in->trees[i] >= 0)
 		close(in->trees[i]);
 	return rc;
@@ -648,6 +664,7 @@ int step_mounts(struct init *in, struct cordon_err *err)
 	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
+	forget_folders(in);
 	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the new root read-only");
 	return 0;

@@ -8,8 +8,9 @@
  *            supervisor ends
  *   command  what was asked for; a child of init
  *
- * super -> init: NATIVE_GO, then signals and wishes.  init -> super: NATIVE_FAILED
- * with an error, or NATIVE_READY with descriptors and later NATIVE_EXITED.
+ * super -> init: NATIVE_GO, NATIVE_GRANTED, then signals and wishes.  init -> super:
+ * NATIVE_FAILED with an error, or NATIVE_READY with descriptors and later
+ * NATIVE_EXITED.
  */
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
@@ -25,6 +26,7 @@
 enum native_kind {
 	/* to init */
 	NATIVE_GO,		/* maps are written, limits joined */
+	NATIVE_GRANTED,		/* the rules that are made outside are made */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
 	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
 	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
@@ -80,6 +82,8 @@ struct native_child {
 	int pidfd;
 	int control;		/* SOCK_SEQPACKET */
 	bool in_cgroup;		/* was cloned into it */
+	int ruleset;		/* Landlock's, until native_grant(); or -1 */
+	const bool *outside;	/* which of the plan's accesses that grants */
 };
 
 /* A terminal is made inside, so that its name is true there. */
@@ -102,6 +106,9 @@ struct native_groups {
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err) MUST_USE;
+/* While init mounts, and at once behind NATIVE_GO: make the rules for files that
+ * are the host's. */
+int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
 /* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error.  `fds` gets
  * what came with it, in place of what it held there, which is closed; the rest

@@ -109,13 +109,14 @@ static void kill_child(struct native_child *c)
 		;
 	fd_close(&c->pidfd);
 	fd_close(&c->control);
+	fd_close(&c->ruleset);
 }
 
 static int clone_init(const struct plan *plan, struct init *in, struct native_child *c,
 		      struct cordon_err *err)
 {
 	struct clone_args args = {
-		.flags = plan->clone_flags | CLONE_PIDFD,
+		.flags = (plan->clone_flags & ~(unsigned long)CLONE_NEWNET) | CLONE_PIDFD,
 		.pidfd = (uintptr_t)&c->pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -149,8 +150,9 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .groups = groups,
 			   .root = -1,
 			   .masks = -1,
+			   .netns = -1,
 			   .fds = NATIVE_NO_FDS };
-	struct native_child c = { .pidfd = -1, .control = -1 };
+	struct native_child c = { .pidfd = -1, .control = -1, .ruleset = -1 };
 	int ends[2];
 
 	if ((plan->clone_flags & CLONE_NEWNS) &&
@@ -163,11 +165,18 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	    list_shell_argv(plan, &in.shell_argv, err) < 0 ||
 	    network_new(plan, &in.network, err) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	if (landlock_open(plan, &c.ruleset, &c.outside, err) < 0)
+		return -1;
+	in.ruleset = c.ruleset;
+	in.outside = c.outside;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		fd_close(&c.ruleset);
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
+	}
 	in.control = ends[1];
 	c.control = ends[0];
 	if (clone_init(plan, &in, &c, err) < 0) {
+		fd_close(&c.ruleset);
 		close(ends[0]);
 		close(ends[1]);
 		return -1;
@@ -179,6 +188,21 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	}
 	*ret = c;
 	return 0;
+}
+
+int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err)
+{
+	int rc;
+
+	if (c->ruleset < 0)
+		return 0;
+	rc = landlock_add(c->ruleset, plan, c->outside, true, err);
+	fd_close(&c->ruleset);
+	/* An init that is gone has left word why. */
+	if (rc == 0 && native_send(c, NATIVE_GRANTED, 0) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		rc = err_sys(err, CORDON_E_SETUP, "cannot talk to init");
+	return rc;
 }
 
 /* ---- messages ----------------------------------------------------------- */
