@@ -240,7 +240,7 @@ static double measure_bulk(const struct target *t, int megabytes)
 	static char piece[BULK_BYTES];
 	int64_t left = (int64_t)megabytes << 20;
 	int fd = dial(t);
-	double begin = now_us(), took;
+	double begin = now_us();
 
 	if (send(fd, "B", 1, 0) != 1)
 		die("send");
@@ -251,10 +251,7 @@ static double measure_bulk(const struct target *t, int megabytes)
 			die("recv");
 		left -= n;
 	}
-	took = now_us() - begin;
-	/* What the server still sends must not flow while the rest is read. */
-	shutdown(fd, SHUT_RDWR);
-	return megabytes / (took / 1e6);
+	return megabytes / ((now_us() - begin) / 1e6);
 }
 
 static double measure_hold(const struct target *t, int n)
@@ -284,6 +281,7 @@ int main(int argc, char **argv)
 {
 	struct target t;
 	char byte;
+	int n;
 
 	raise_files();
 	if (argc == 2 && strcmp(argv[1], "serve") == 0)
@@ -292,10 +290,11 @@ int main(int argc, char **argv)
 		return 2;
 	t.host = argv[2];
 	t.port = argv[3];
+	n = (int)strtol(argv[4], NULL, 10);
 	find(&t, argc > 5 ? argv[5] : NULL);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(argv[1], modes[i].name) == 0) {
-			printf("%.3f\n", modes[i].measure(&t, atoi(argv[4])));
+			printf("%.3f\n", modes[i].measure(&t, n));
 			fflush(stdout);
 			(void)!read(0, &byte, 1);
 			return 0;
