@@ -20,6 +20,11 @@ const struct host *conn_host(const struct conn *c, struct host *room)
 	return room;
 }
 
+static uint64_t elapsed_ms(const struct conn *c)
+{
+	return (uint64_t)(gate_now_us() - c->begin_us) / 1000;
+}
+
 static void tell(struct conn *c, enum gate_report_kind kind, const char *reason, const char *hint)
 {
 	cleanup_buf struct buf name = BUF(512);
@@ -38,7 +43,8 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 					       .hint = hint,
 					       .id = c->id,
 					       .bytes_out = c->up.n_bytes,
-					       .bytes_in = c->down.n_bytes });
+					       .bytes_in = c->down.n_bytes,
+					       .duration_ms = elapsed_ms(c) });
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -321,6 +327,7 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	*c = (struct conn){
 		.g = g,
 		.id = ++g->next_id,
+		.begin_us = gate_now_us(),
 		.client = { .fd = fd, .ready = client_ready },
 		.server = { .fd = -1, .ready = conn_server_ready },
 		.port = port,
@@ -483,14 +490,19 @@ void conn_resolved(struct gate *g, struct name *n)
 	}
 }
 
+void conn_tell_allowed(struct conn *c)
+{
+	if (c->is_told || c->is_exposed)
+		return;
+	c->is_told = true;
+	tell(c, GATE_ALLOWED, NULL, NULL);
+}
+
 void conn_connected(struct conn *c)
 {
 	timer_stop(c->g, &c->timer);
 	c->state = CONN_RELAY;
-	if (!c->is_exposed) {
-		c->is_told = true;
-		tell(c, GATE_ALLOWED, NULL, NULL);
-	}
+	conn_tell_allowed(c);
 	relay_move(c, true, true);
 }
 
