@@ -81,6 +81,13 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 	cleanup_buf struct buf name = BUF(128);
 	char reason[256], hint[128];
 
+	/* Inside, that is another machine's loopback than the one we would dial. */
+	if (special && strcmp(special, "loopback") == 0) {
+		snprintf(hint, sizeof(hint), "--host-port %u, and the name " NET_HOST_NAME,
+			 q->port);
+		refuse(v, "the loopback inside is the cordon's own", hint);
+		return;
+	}
 	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, false))
 		return;
 	host_print(q->host, &name);

@@ -134,12 +134,11 @@ static bool wait_for_answers(struct conn *c, struct name *n)
 	c->awaited = n;
 	c->next_waiting = n->waiting;
 	n->waiting = c;
-	if (!n->is_asked && resolve_name(c->g, n) < 0) {
-		c->is_told = true;
-		conn_end(c, true, "names cannot be resolved now");
-		return true;
-	}
-	relay_move(c, true, false);
+	if (!n->is_asked)
+		resolve_name(c->g, n);
+	/* If not, it went on already, or has ended. */
+	if (c->awaited == n)
+		relay_move(c, true, false);
 	return true;
 }
 

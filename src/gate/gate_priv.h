@@ -119,9 +119,10 @@ void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
 
-/* resolve.c: the answers are put into the name's entry later, and then
- * conn_resolved() and flow_resolved() called.  -1: it cannot be asked. */
-int resolve_name(struct gate *g, struct name *n) MUST_USE;
+/* resolve.c: the answers, or none, are put into the name's entry, and then
+ * conn_resolved() and flow_resolved() called: later, or before this returns when
+ * it cannot be asked. */
+void resolve_name(struct gate *g, struct name *n);
 void resolver_stop(struct gate *g);
 
 /* dns_serve.c */

@@ -141,8 +141,10 @@ static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint6
 		l->eof = n == 0;
 		return n == 0 || errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
 	}
-	if (l == &c->up && c->peek)
+	if (c->peek && l == &c->up)
 		peek_skip(c->peek, (uint64_t)n);
+	else if (c->peek && peek_wants_response(c->peek))
+		peek_response_feed(c->peek, bytes, (size_t)n);
 	l->is_bulk = n == (ssize_t)sizeof(bytes);
 	done = send(e.to, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (done < 0 && errno != EAGAIN && errno != EINTR)
@@ -204,6 +206,9 @@ static enum moved move_unseen(struct conn *c, struct lane *l, struct ends e, uin
 
 	if (m != MOVED_ALL || l->eof)
 		return m;
+	/* Not one: to read nothing is to see an end that is not there. */
+	if (!max)
+		return MOVED_SOME;
 	return l->is_bulk ? splice_some(c, l, e, max) : copy_some(c, l, e, max);
 }
 
@@ -279,27 +284,16 @@ static enum moved move_judged(struct conn *c)
 	return m;
 }
 
-/* The server's answer to an upgrade is looked at before it passes, and no more
- * passes than was looked at. */
+/* The server's answer to an upgrade is looked at as it passes; what was held for
+ * it is judged by it. */
 static enum moved move_shown(struct conn *c)
 {
-	unsigned char bytes[4096];
-	struct ends e = { c->server.fd, c->client.fd };
-	enum moved m = flush(c, &c->down, e.to);
-	ssize_t n;
+	enum moved m = flush(c, &c->down, c->client.fd);
 
-	if (m != MOVED_ALL)
+	if (m != MOVED_ALL || c->down.eof)
 		return m;
-	n = recv(c->server.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
-	if (n > 0)
-		peek_response_feed(c->peek, bytes, (size_t)n);
-	m = copy_some(c, &c->down, e, n > 0 ? (uint64_t)n : 1);
-	/* What was held for the answer is judged by it. */
-	if (!peek_wants_response(c->peek) && !judge(c))
-		return MOVED_BLOCKED;
-	return m == MOVED_ALL && n > 0 ? MOVED_SOME : m;
+	m = copy_some(c, &c->down, (struct ends){ c->server.fd, c->client.fd }, UINT64_MAX);
+	return peek_wants_response(c->peek) || judge(c) ? m : MOVED_BLOCKED;
 }
 
 /* ---- both directions ----------------------------------------------------- */

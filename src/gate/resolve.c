@@ -129,7 +129,7 @@ static _Noreturn void worker_main(int fd)
 
 /* ---- handing out --------------------------------------------------------- */
 
-static void serve_queue(struct gate *g);
+static void hand_out(struct gate *g);
 
 /* The name is done with; whoever waits for it goes on. */
 static void finish(struct gate *g, struct name *n, const struct resolve_answer *a)
@@ -149,8 +149,6 @@ static void stop_worker(struct gate *g, struct worker *w)
 {
 	struct name *n = w->name;
 
-	/* Zero is this very group of processes. */
-	assert(w->pid > 0);
 	timer_stop(g, &w->timer);
 	watch_close(g, &w->watch);
 	kill(w->pid, SIGKILL);
@@ -165,7 +163,7 @@ static void stop_worker(struct gate *g, struct worker *w)
 static void worker_over(struct gate *g, struct timer *t)
 {
 	stop_worker(g, CONTAINER(t, struct worker, timer));
-	serve_queue(g);
+	hand_out(g);
 }
 
 static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
@@ -185,7 +183,7 @@ static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
 		w->name = NULL;
 		finish(g, n, &answer);
 	}
-	serve_queue(g);
+	hand_out(g);
 }
 
 static int start_worker(struct gate *g, struct worker *w)
@@ -231,7 +229,15 @@ static struct worker *find_worker(struct gate *g)
 	return unused && start_worker(g, unused) == 0 ? unused : NULL;
 }
 
-/* The name that waits longest. */
+static bool is_busy(const struct resolver *r)
+{
+	for (size_t i = 0; i < MAX_WORKERS; i++)
+		if (r->workers[i].name)
+			return true;
+	return false;
+}
+
+/* The name that waits longest; there is one. */
 static struct name *take_name(struct resolver *r)
 {
 	struct name *n = r->first;
@@ -242,18 +248,8 @@ static struct name *take_name(struct resolver *r)
 	return n;
 }
 
-static bool has_busy_worker(const struct resolver *r)
+static void ask_worker(struct gate *g, struct worker *w, struct name *n)
 {
-	for (size_t i = 0; i < MAX_WORKERS; i++)
-		if (r->workers[i].name)
-			return true;
-	return false;
-}
-
-static void give_name(struct gate *g, struct worker *w)
-{
-	struct name *n = take_name(g->resolver);
-
 	w->name = n;
 	if (send(w->watch.fd, n->host.name, n->host.n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)n->host.n)
@@ -262,36 +258,32 @@ static void give_name(struct gate *g, struct worker *w)
 		timer_start(g, &w->timer, TIMER_RESOLVE, worker_over);
 }
 
-/* Whoever waits is given to a worker, waits for one that is at work, or is told
- * that there is none: nobody waits for ever, however workers end. */
-static void serve_queue(struct gate *g)
+/* A name for every worker that is free or can be started.  One that is busy comes
+ * back for the rest; when there is none, nobody would. */
+static void hand_out(struct gate *g)
 {
 	struct resolver *r = g->resolver;
+	struct worker *w;
 
-	while (r->first) {
-		struct worker *w = find_worker(g);
-
-		if (w)
-			give_name(g, w);
-		else if (has_busy_worker(r))
-			return;
-		else
-			finish(g, take_name(r), NULL);
-	}
+	while (r->first && (w = find_worker(g)))
+		ask_worker(g, w, take_name(r));
+	while (r->first && !is_busy(r))
+		finish(g, take_name(r), NULL);
 }
 
-int resolve_name(struct gate *g, struct name *n)
+void resolve_name(struct gate *g, struct name *n)
 {
 	if (!g->resolver)
 		g->resolver = calloc(1, sizeof(*g->resolver));
-	if (!g->resolver || (!find_worker(g) && !has_busy_worker(g->resolver)))
-		return -1;
+	if (!g->resolver) {
+		finish(g, n, NULL);
+		return;
+	}
 	n->is_asked = true;
 	n->next_asked = NULL;
 	*(g->resolver->last ? &g->resolver->last->next_asked : &g->resolver->first) = n;
 	g->resolver->last = n;
-	serve_queue(g);
-	return 0;
+	hand_out(g);
 }
 
 /* Nobody waits any more. */

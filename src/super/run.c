@@ -237,6 +237,18 @@ static bool read_denials(struct run *r)
 	return !r->guard;
 }
 
+/* The tree has ended. */
+static void end_denials(struct run *r)
+{
+	while (!read_denials(r))
+		;
+	/* Nothing ran: then it was the command itself that was refused. */
+	if (r->res->exec_errno)
+		r->res->blocked = r->blocked;
+	if (r->guard)
+		run_report_lost(r->reporter, guard_denials_lost(r->guard));
+}
+
 static bool is_gone(const struct run *r)
 {
 	struct pollfd p = { .fd = r->child.pidfd, .events = POLLIN };
@@ -456,7 +468,8 @@ static int clone_init(struct run *r, struct cordon_err *err)
 	return limiter_join(r->limiter, r->child.pid, err);
 }
 
-static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+/* What must be there before anything is cloned. */
+static int prepare(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
 
@@ -476,7 +489,12 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
+	return 0;
+}
+
+static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+{
+	if (prepare(r, caps, err) < 0 || clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -553,14 +571,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		while (!read_denials(&r))
-			;
-		/* Then it was the command itself. */
-		if (ret->exec_errno)
-			ret->blocked = r.blocked;
+		end_denials(&r);
 	}
-	if (r.guard)
-		run_report_lost(r.reporter, guard_denials_lost(r.guard));
 	guard_stop(r.guard);
 	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)

@@ -53,6 +53,8 @@ static const struct row rows[] = {
 	{ ALLOW("\"0.0.0.0/0\""), "8.8.8.8", 443, { NULL }, true, 0, NULL },
 	{ ALLOW("\"0.0.0.0/0\""), "169.254.169.254", 80, { NULL }, false, 0, "special" },
 	{ ALLOW("\"::/0\""), "fd00::1", 80, { NULL }, false, 0, "special" },
+	{ ALLOW("\"127.0.0.0/8\""), "127.0.0.1", 61, { NULL }, false, 0, "own" },
+	{ ALLOW("\"::1\""), "::1", 61, { NULL }, false, 0, "own" },
 	{ ALLOW("\"*\""), "8.8.8.8", 443, { NULL }, false, 0, "not in the allowlist" },
 	/* The host's own ports. */
 	{ ALLOW("\"a.test\""), NET_HOST_NAME, 5432, { NULL }, false, 0, "host_ports" },
