@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "plan/net_inside.h"
 
 #define ACCEPTS_AT_ONCE	64
 #define READS_AT_ONCE	8	/* of a refused client, who may never stop sending */
@@ -343,6 +344,13 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	return c;
 }
 
+static bool is_loopback(const struct host_addr *a)
+{
+	static const struct host_addr v6 = { .is_v6 = true, .b = { [15] = 1 } };
+
+	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
+}
+
 /* On to the first verdict, which dial_start() asks for. */
 static void enter_resolve(struct conn *c)
 {
@@ -351,6 +359,12 @@ static void enter_resolve(struct conn *c)
 	/* An address of ours that stands for no name: nobody asked for it. */
 	if (!c->name && names_covers(&c->addr)) {
 		conn_refuse(c, "the address stands for no name that was asked for", "");
+		return;
+	}
+	/* The kernel leaves what is for the inside's own loopback alone: who comes so
+	 * has dialled our listener, and would be led to the loopback outside. */
+	if (!c->name && c->port == NET_LISTENER_PORT && is_loopback(&c->addr)) {
+		conn_refuse(c, "the port is the gate's own", "");
 		return;
 	}
 	c->is_strict = c->g->net->strict;
