@@ -10,6 +10,7 @@
 #include "base/fd.h"
 
 #define ACCEPTS_AT_ONCE	64
+#define READS_AT_ONCE	8	/* of a refused client, who may never stop sending */
 
 const struct host *conn_host(const struct conn *c, struct host *room)
 {
@@ -91,7 +92,9 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 	lane_release(g, &c->up);
 	lane_release(g, &c->down);
 	free(c->peek);
+	c->peek = NULL;
 	free(c->to);
+	c->to = NULL;
 	if (c->name)
 		c->name->users--;
 	*(c->prev ? &c->prev->next : &g->conns) = c->next;
@@ -195,7 +198,7 @@ static void refuse_ready(struct conn *c)
 	unsigned char trash[16384], *room = trash;
 	ssize_t n = 1;
 
-	while (c->state == CONN_REFUSE && n > 0) {
+	for (int i = 0; i < READS_AT_ONCE && c->state == CONN_REFUSE && n > 0; i++) {
 		size_t want = sizeof(trash);
 
 		if (!c->down.shut) {
@@ -284,8 +287,10 @@ static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 		refuse_ready(c);
 	else if ((events & EPOLLERR) && c->state != CONN_RELAY)
 		conn_end(c, true, NULL);
-	else
+	else {
+		c->client_gone |= (events & EPOLLERR) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLOUT, events & ~(uint32_t)EPOLLIN);
+	}
 }
 
 void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
@@ -297,8 +302,10 @@ void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
 		dial_ready(c);
 	else if (c->state == CONN_TUNNEL)
 		tunnel_ready(c);
-	else
+	else {
+		c->server_gone |= (events & EPOLLERR) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLIN, events & ~(uint32_t)EPOLLOUT);
+	}
 }
 
 /* NULL: without memory; `fd` is closed then. */
@@ -494,9 +501,11 @@ static bool is_on_its_way(const struct conn *c, const struct decide_verdict *v)
 {
 	bool proxied = c->g->net->proxy.host && !v->has_instead;
 
-	return proxied == c->is_proxied &&
-	       (!v->has_instead ||
-		memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0);
+	if (proxied != c->is_proxied)
+		return false;
+	return !v->has_instead ||
+	       (memcmp(&v->instead, &c->to[c->at_to], sizeof(v->instead)) == 0 &&
+		c->to_port == (v->instead_port ? v->instead_port : c->port));
 }
 
 static const char *find_objection(struct conn *c, struct decide_verdict *v)
@@ -530,8 +539,11 @@ void conn_judge_all(struct gate *g)
 		if (c->is_exposed || c->state == CONN_REFUSE)
 			continue;
 		why = find_objection(c, &v);
-		if (!why)
+		if (!why) {
+			/* [C1] The addresses behind it were judged by the last one. */
+			c->n_to = MIN(c->n_to, (unsigned char)(c->at_to + 1));
 			continue;
+		}
 		tell(c, GATE_DENIED, why, v.allowed ? "" : v.why.hint);
 		conn_end(c, true, why);
 	}

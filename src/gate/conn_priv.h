@@ -49,6 +49,7 @@ struct conn {
 	bool is_told;			/* that it was allowed: its end is told, too */
 	bool is_proxied;		/* by the proxy in front; `to` is the proxy then */
 	bool is_asked;			/* of the proxy */
+	bool client_gone, server_gone;	/* an error was told: it will take nothing more */
 	struct watch client, server;
 	struct timer timer;
 	struct name *name;		/* NULL: `addr` was dialled */

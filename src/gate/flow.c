@@ -221,8 +221,8 @@ static void new_flow(struct gate *g, struct flow *f, const unsigned char *bytes,
 	timer_start(g, &f->timer, TIMER_FLOW, flow_over);
 	if (!f->name || v.has_instead || f->name->fresh_until_us > gate_now_us())
 		start_flow(g, f);
-	else if (!f->name->is_asked && resolve_name(g, f->name) < 0)
-		end_flow(g, f);
+	else if (!f->name->is_asked)
+		resolve_name(g, f->name);
 }
 
 static uint16_t port_of(int fd)

@@ -31,7 +31,9 @@ int64_t gate_now_us(void)
 
 int watch_set(struct gate *g, struct watch *w, uint32_t events)
 {
-	struct epoll_event e = { .events = events, .data.ptr = w };
+	/* Errors and the end of both directions are told whether we want them or
+	 * not, and again and again: where nothing else is waited for, once. */
+	struct epoll_event e = { .events = events ? events : EPOLLET, .data.ptr = w };
 
 	if (w->fd < 0 || (w->is_in && w->events == events))
 		return 0;
@@ -317,11 +319,11 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 	return 0;
 }
 
-/* Each connection takes two descriptors. */
+/* A connection takes two descriptors, and two pipes while nobody reads it. */
 static void raise_open_files(const struct gate *g)
 {
 	struct rlimit now;
-	rlim_t want = 2 * (rlim_t)g->net->max_connections + 256;
+	rlim_t want = 6 * (rlim_t)g->net->max_connections + 256;
 
 	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= want)
 		return;
@@ -426,9 +428,9 @@ static int handle_events(struct gate *g)
  * that waiting for it awake costs less of everything.  One that is not, or that
  * wants the very processor we wait on, does not: then we do so ever more rarely.
  * False: nothing came. */
-static bool linger(struct gate *g, int64_t now_us)
+static bool linger(struct gate *g)
 {
-	int64_t until_us = now_us + LINGER_US;
+	int64_t until_us = gate_now_us() + LINGER_US;
 
 	if (g->linger_skips) {
 		g->linger_skips--;
@@ -452,7 +454,7 @@ void gate_work(struct gate *g)
 	run_timers(g, now_us);
 	more = handle_events(g) > 0;
 	while (more && now_us < turn_us) {
-		more = handle_events(g) > 0 || linger(g, now_us);
+		more = handle_events(g) > 0 || linger(g);
 		now_us = gate_now_us();
 	}
 }

@@ -8,7 +8,7 @@
  * checked is dialled.
  *
  * Runs in the supervisor, without blocking: the loop polls gate_event_fd() and
- * calls gate_work().
+ * calls gate_work().  SIGPIPE is ignored by then.
  *
  * [G1] No question of a program is sent outside; a name is resolved only after
  *      decide() said yes to it.

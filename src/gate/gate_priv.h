@@ -90,8 +90,8 @@ struct gate {
 
 /* gate.c */
 int64_t gate_now_us(void);
-/* Adds it, or changes what it waits for; `events` 0: errors alone.  -1: the set
- * is full (ENOSPC, ENOMEM). */
+/* Adds it, or changes what it waits for; `events` 0: errors alone, each told once.
+ * -1: the set is full (ENOSPC, ENOMEM). */
 int watch_set(struct gate *g, struct watch *w, uint32_t events) MUST_USE;
 /* Out of the set, but open: what has ended on both sides would wake us for ever. */
 void watch_leave(struct gate *g, struct watch *w);
@@ -120,9 +120,10 @@ void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
 
-/* resolve.c: the answers are put into the name's entry later, and then
- * conn_resolved() and flow_resolved() called.  -1: it cannot be asked. */
-int resolve_name(struct gate *g, struct name *n) MUST_USE;
+/* resolve.c: the answers, or none, are put into the name's entry, and then
+ * conn_resolved() and flow_resolved() called: later, or before this returns when
+ * it cannot be asked. */
+void resolve_name(struct gate *g, struct name *n);
 void resolver_stop(struct gate *g);
 
 /* dns_serve.c */

@@ -33,7 +33,8 @@ static bool read_transport(struct str rest, struct refusal *ret)
 	case IPPROTO_UDPLITE:
 	case IPPROTO_SCTP:
 	case IPPROTO_DCCP:
-		ret->port = rest.n >= 4 ? (uint16_t)(b[2] << 8 | b[3]) : 0;
+		if (rest.n >= 4)
+			ret->port = (uint16_t)(b[2] << 8 | b[3]);
 		return true;
 	case IPPROTO_ICMP:
 		return rest.n && b[0] == 8;

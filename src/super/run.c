@@ -468,7 +468,8 @@ static int clone_init(struct run *r, struct cordon_err *err)
 	return limiter_join(r->limiter, r->child.pid, err);
 }
 
-static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+/* What must be there before anything is cloned. */
+static int prepare(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
 
@@ -488,7 +489,12 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
+	return 0;
+}
+
+static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+{
+	if (prepare(r, caps, err) < 0 || clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */

@@ -641,6 +641,25 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$status" -eq 2 ]
 }
 
+@test "the settings of the network outside stay as they are" {
+	settings="/proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem"
+	if [ "$(id -u)" -eq 0 ]; then
+		# Of a network that only this test has.
+		run unshare -n sh -c 'for f in $1; do echo "4096 8192 123456" >$f; done
+			"$2" run -- cat $1 >inside; cat $1' - "$settings" "$cordon"
+		[ "$(echo "$output" | grep -c 123456)" -eq 2 ]
+		[ "$(wc -l <inside)" -eq 2 ]
+		[ "$(grep -c 123456 inside)" -eq 0 ]
+	else
+		# shellcheck disable=SC2086
+		before=$(cat $settings)
+		run "$cordon" run -- true
+		[ "$status" -eq 0 ]
+		# shellcheck disable=SC2086
+		[ "$(cat $settings)" = "$before" ]
+	fi
+}
+
 @test "a project below /var/tmp, which is a link to /tmp otherwise" {
 	project=$(mktemp -d -p /var/tmp)
 	cd "$project" || return

@@ -29,6 +29,7 @@ struct init {
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing, for netns_error */
 	int netns_error;
+	bool in_network;	/* init is in it */
 	const struct network *network;
 	struct native_fds fds;
 };
@@ -57,6 +58,7 @@ int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
 int step_begin_network(struct init *in, struct cordon_err *err);
+/* Also for whoever needs it before its turn. */
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);

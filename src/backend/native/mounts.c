@@ -411,9 +411,13 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 		      const struct target *t, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int proc = new_fs("proc", NULL, 0,
-			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	int proc;
 
+	/* Its settings are those of the network that init is in. */
+	if (step_enter_network(in, err) < 0)
+		return -1;
+	proc = new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		      err);
 	if (proc < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
