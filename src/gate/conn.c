@@ -25,6 +25,7 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 	cleanup_buf struct buf name = BUF(512);
 	cleanup_buf struct buf address = BUF(128);
 	struct host room;
+	uint64_t duration_ms = (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 
 	host_print(conn_host(c, &room), &name);
 	if (kind != GATE_DENIED && c->at_to < c->n_to)
@@ -38,7 +39,8 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 					       .hint = hint,
 					       .id = c->id,
 					       .bytes_out = c->up.n_bytes,
-					       .bytes_in = c->down.n_bytes });
+					       .bytes_in = c->down.n_bytes,
+					       .duration_ms = duration_ms });
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -321,6 +323,7 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	*c = (struct conn){
 		.g = g,
 		.id = ++g->next_id,
+		.begin_us = gate_now_us(),
 		.client = { .fd = fd, .ready = client_ready },
 		.server = { .fd = -1, .ready = conn_server_ready },
 		.port = port,

@@ -43,6 +43,7 @@ struct conn {
 	struct conn *next_waiting;	/* for the same name, or for a socket inside */
 	struct gate *g;
 	uint64_t id;
+	int64_t begin_us;
 	enum conn_state state;
 	bool is_exposed;		/* from the caller's loopback to a port inside */
 	bool is_strict;			/* its bytes were judged from the first on */
