@@ -15,8 +15,9 @@
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
-#define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn, */
-#define SLICE_US	20000	/* or as many as fit into this time */
+#define TURN_US		1000	/* before the supervisor has its turn */
+#define LINGER_US	50	/* about what a sleep and the wake-up from it cost */
+#define MAX_LINGER_SKIPS	1023
 #define PIPE_BYTES	(256 << 10)
 
 int64_t gate_now_us(void)
@@ -121,10 +122,8 @@ int64_t gate_next_us(const struct gate *g)
 	return next;
 }
 
-static void run_timers(struct gate *g)
+static void run_timers(struct gate *g, int64_t now)
 {
-	int64_t now = gate_now_us();
-
 	for (int i = 0; i < N_TIMER_CLASSES; i++)
 		while (g->first[i] && g->first[i]->at_us <= now) {
 			struct timer *t = g->first[i];
@@ -403,24 +402,54 @@ int gate_event_fd(const struct gate *g)
 	return g->epoll;
 }
 
-void gate_work(struct gate *g)
+/* Handles what has happened; how much it was. */
+static int handle_events(struct gate *g)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
-	int64_t end_us = gate_now_us() + SLICE_US;
+	int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
 
-	run_timers(g);
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
+	for (int i = 0; i < n; i++) {
+		struct watch *w = events[i].data.ptr;
 
-		for (int i = 0; i < n; i++) {
-			struct watch *w = events[i].data.ptr;
+		if (w->fd >= 0 && w->is_in)
+			w->ready(g, w, events[i].events);
+	}
+	free_ended(g);
+	return n;
+}
 
-			if (w->fd >= 0 && w->is_in)
-				w->ready(g, w, events[i].events);
+/* A peer that is near answers sooner than we would be asleep and awake again, so
+ * that waiting for it awake costs less of everything.  One that is not, or that
+ * wants the very processor we wait on, does not: then we do so ever more rarely.
+ * False: nothing came. */
+static bool linger(struct gate *g)
+{
+	int64_t until_us = gate_now_us() + LINGER_US;
+
+	if (g->linger_skips) {
+		g->linger_skips--;
+		return false;
+	}
+	while (gate_now_us() < until_us)
+		if (handle_events(g) > 0) {
+			g->linger_misses /= 2;
+			return true;
 		}
-		free_ended(g);
-		if (n < EVENTS_AT_ONCE || gate_now_us() > end_us)
-			return;
+	g->linger_misses = MIN(2 * g->linger_misses + 2, MAX_LINGER_SKIPS);
+	g->linger_skips = g->linger_misses;
+	return false;
+}
+
+void gate_work(struct gate *g)
+{
+	int64_t now_us = gate_now_us(), turn_us = now_us + TURN_US;
+	bool more;
+
+	run_timers(g, now_us);
+	more = handle_events(g) > 0;
+	while (more && now_us < turn_us) {
+		more = handle_events(g) > 0 || linger(g);
+		now_us = gate_now_us();
 	}
 }
 

@@ -20,7 +20,7 @@ struct box {
 	int server;			/* what the gate dials is taken here */
 	unsigned n_allowed, n_denied, n_closed;
 	char last[256];			/* the last reason */
-	uint64_t bytes_out, bytes_in;
+	uint64_t bytes_out, bytes_in, duration_ms;
 };
 
 __attribute__((unused))
@@ -36,6 +36,7 @@ static void heard(void *arg, const struct gate_report *r)
 	if (r->kind == GATE_CLOSED) {
 		b->bytes_out += r->bytes_out;
 		b->bytes_in += r->bytes_in;
+		b->duration_ms += r->duration_ms;
 	}
 }
 

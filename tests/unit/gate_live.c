@@ -31,6 +31,7 @@ static void test_bytes_go_both_ways(void)
 	is_int(b.n_closed, 1, "one end");
 	is_int((long long)b.bytes_out, 8, "bytes out");
 	is_int((long long)b.bytes_in, 20, "bytes in");
+	ok(b.duration_ms >= 20, "as long as we have waited at least");
 	close_box(&b);
 }
 
