@@ -354,6 +354,11 @@ static void wait_for_end(struct run *r)
 	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
+	/* Ended by its clock, or by cordon kill, while it was still being built:
+	 * that is how the run ended, and nothing to be tried another way. */
+	if (r->kill_at_us != INT64_MAX && r->res->err.code == CORDON_E_NONE &&
+	    !r->res->exec_errno)
+		r->res->started = true;
 	if (!r->exited)
 		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
 }

@@ -201,6 +201,15 @@ gone() {
 	soon gone "$m"
 }
 
+@test "a time-out while the cordon is still being built is a time-out" {
+	run strace -f -o /dev/null -e trace=seccomp -e inject=seccomp:delay_enter=1000000 \
+		"$cordon" run --timeout 100ms --json -- touch ran
+	[ "$status" -eq 124 ]
+	output=$(grep '^{' <<<"$output")
+	json "d['timed_out'] and d['limit'] == 'wall' and d['error'] is None"
+	[ ! -e ran ]
+}
+
 @test "SIGTERM comes first, and can be used" {
 	# The time until SIGKILL is short, and the machine may be busy.
 	for _ in 1 2 3 4 5; do
