@@ -122,22 +122,33 @@ static int scan(int dir, const struct str *rest, size_t n)
 	return rc;
 }
 
-int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
-			enum guard_verdict verdict)
+/* Does the object at `from` hold one of these rests?  1: yes, or it can not be
+ * told; or -errno.  `other`: what is said of an object that is no directory. */
+static int check_rests(const struct guard_place *from, const struct guard_rests *rests, int other)
 {
-	cleanup_fd int at = -1;
+	cleanup_fd int at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int rc = 0;
 
-	if (verdict != GUARD_PREFIX)
-		return verdict == GUARD_HELD;
-	at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0)
 		return guard_rc(at);
 	if (fstat(at, &st) < 0 || !S_ISDIR(st.st_mode))
-		return 1;
-	for (size_t i = 0; rc == 0 && i < to->rests.n; i++)
-		rc = scan(at, to->rests.items[i].parts, to->rests.items[i].n);
+		return other;
+	for (size_t i = 0; rc == 0 && i < rests->n; i++)
+		rc = scan(at, rests->items[i].parts, rests->items[i].n);
 	/* What can not be read may hold anything. */
 	return rc < 0 ? 1 : rc;
+}
+
+int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
+			enum guard_verdict verdict)
+{
+	return verdict == GUARD_PREFIX ? check_rests(from, &to->rests, 1) : verdict == GUARD_HELD;
+}
+
+/* What is guarded would come to stand under a name that is not, where the next
+ * run finds nothing to hold. */
+int guard_check_leaving(const struct guard_place *from, enum guard_verdict verdict)
+{
+	return verdict == GUARD_PREFIX ? check_rests(from, &from->rests, 0) : verdict == GUARD_HELD;
 }

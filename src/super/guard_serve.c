@@ -169,11 +169,15 @@ static int make_link(struct guard_actor *a)
 /* --- rename ----------------------------------------------------------------- */
 
 /* 0, or -errno when what stands at `from` may not come to `to`. */
-static int may_land(struct guard_actor *a, const struct guard_place *from,
-		    const struct guard_place *to, enum guard_verdict verdict)
+static int may_move(struct guard_actor *a, const struct guard_place *from,
+		    enum guard_verdict from_is, const struct guard_place *to,
+		    enum guard_verdict to_is)
 {
-	int rc = guard_check_landing(from, to, verdict);
+	int rc = guard_check_leaving(from, from_is);
 
+	if (rc)
+		return rc == 1 ? guard_refuse(a, from->path) : rc;
+	rc = guard_check_landing(from, to, to_is);
 	return rc == 1 ? guard_refuse(a, to->path) : rc;
 }
 
@@ -188,11 +192,9 @@ static int rename_alone(struct guard_actor *a, struct guard_place *from, struct 
 		return rc;
 	if (!exists(from))
 		return guard_rc(-1);
-	if (from_is == GUARD_HELD)
-		return guard_refuse(a, from->path);
-	rc = may_land(a, from, to, to_is);
+	rc = may_move(a, from, from_is, to, to_is);
 	if (rc == 0 && a->req.flags & RENAME_EXCHANGE && exists(to))
-		rc = may_land(a, to, from, from_is);
+		rc = may_move(a, to, to_is, from, from_is);
 	if (rc < 0)
 		return rc;
 	return guard_rc(syscall(SYS_renameat2, from->dir, from->last, to->dir, to->last,

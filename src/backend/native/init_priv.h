@@ -29,6 +29,12 @@ _Noreturn void init_main(struct init *in);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
+/* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
+int open_place(const struct init *in, const char *target, int *ret_fd,
+	       struct cordon_err *err) MUST_USE;
+/* What is not there, or not ours to look at, is left out if it may be. */
+bool is_absence(void);
+
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);
 int step_new_root(struct init *in, struct cordon_err *err);

@@ -28,12 +28,6 @@ static bool has_source(const struct plan_mount *m)
 	       m->kind == MOUNT_DEV;
 }
 
-/* What is not there, or not ours to look at, is left out if it may be. */
-static bool is_absence(void)
-{
-	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
-}
-
 static bool is_link(const char *path)
 {
 	struct stat st;
@@ -275,16 +269,14 @@ typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, cons
  * leave its target open. */
 static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
-	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), tree, rc;
+	int place, tree, rc;
 
-	if (place < 0 && is_absence())
-		return 0;
+	if (open_place(in, m->target, &place, err) < 0)
+		return -1;
 	if (place < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return 0;
 	if (m->file && tree_is_dir(place)) {
 		close(place);
 		return 0;
@@ -452,14 +444,12 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	int place = (int)syscall(SYS_openat2, in->root, m->target, &how, sizeof(how)), mask, rc;
+	int place, mask, rc;
 
+	if (open_place(in, m->target, &place, err) < 0)
+		return -1;
 	if (place < 0)
-		return is_absence()
-			       ? 0
-			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return 0;
 	mask = open_mask(in, tree_is_dir(place), err);
 	if (mask < 0)
 		return -1;
