@@ -13,18 +13,44 @@
 #include "super/live.h"
 #include "super/run.h"
 
-/* The files whose policy holds, so that nothing inside can change them. */
+static int add_policy_file(struct composition *c, struct plan_request *r, const char *path,
+			   struct cordon_err *err)
+{
+	const char **files = arena_grow(&c->arena, r->policy_files, r->n_policy_files,
+					&r->cap_policy_files, sizeof(*files));
+
+	if (!files || !path)
+		return err_nomem(err);
+	files[r->n_policy_files++] = path;
+	r->policy_files = files;
+	return 0;
+}
+
+/* The files whose policy holds, so that nothing inside can change them, under
+ * the name they were found by and as what it leads to.  And those that would
+ * hold for the next run from here, if they were made or changed. */
 static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
-	const char **files = arena_new(&c->arena, c->n_sources + 1, sizeof(*files));
+	for (size_t i = 0; i < c->n_sources; i++) {
+		const char *real, *named = path_normal(&c->arena, str_from(c->sources[i]), c->cwd);
 
-	if (!files)
-		return err_nomem(err);
-	for (size_t i = 0; i < c->n_sources; i++)
-		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &files[i], err) < 0)
+		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
+		    add_policy_file(c, r, named, err) < 0 ||
+		    (named && strcmp(named, real) != 0 && add_policy_file(c, r, real, err) < 0))
 			return -1;
-	r->policy_files = files;
-	r->n_policy_files = c->n_sources;
+	}
+	for (struct str dir = str_from(c->cwd); dir.n;) {
+		for (size_t i = 0; project_policies[i]; i++)
+			if (add_policy_file(c, r,
+					    arena_printf(&c->arena, "%.*s/%s",
+							 dir.n > 1 ? (int)dir.n : 0, dir.s,
+							 project_policies[i]),
+					    err) < 0)
+				return -1;
+		while (dir.n && dir.s[dir.n - 1] != '/')
+			dir.n--;
+		dir.n -= dir.n > 0;
+	}
 	return 0;
 }
 

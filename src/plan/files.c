@@ -287,6 +287,17 @@ static void protect(struct files *f, const char *path)
 	add_guarded(f, path);
 }
 
+static bool is_protected(const struct files *f, const char *path)
+{
+	for (size_t i = 0; i < f->plan->n_mounts; i++) {
+		const struct plan_mount *m = &f->plan->mounts[i];
+
+		if (m->keep && !m->file && strcmp(m->target, path) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* In a linked worktree `.git` is a file which says where the rest is. */
 static void protect_git_file(struct files *f, const char *root)
 {
@@ -361,8 +372,13 @@ static int add_protected(struct files *f)
 		if (!is_pattern(path) && path[0] == '/')
 			protect(f, path);
 	}
+	/* A policy of a folder below holds for who works there.
+	 * GAP: one that is there already can be changed; nothing is walked. */
+	if (write->n && has_word(f, F_FILES_PROTECT, "agent-config"))
+		add_guarded(f, "**/cordon.toml");
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
-		protect(f, f->request->policy_files[i]);
+		if (!is_protected(f, f->request->policy_files[i]))
+			protect(f, f->request->policy_files[i]);
 	return 0;
 }
 

@@ -12,13 +12,14 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     files   descriptors to inherit: number -> path below W
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
+    hold    a file below W/out that another process has open, mapped and beside it
     alone   what the kernel or nobody outside can do is proved inside only: why
 """
 import collections
 
 Row = collections.namedtuple(
-    "Row", "name act setup told opts who files serve home alone", defaults=(
-        "", "", "", "both", {}, (), "home", ""))
+    "Row", "name act setup told opts who files serve home hold alone", defaults=(
+        "", "", "", "both", {}, (), "home", "", ""))
 ROWS = []
 
 
@@ -112,9 +113,37 @@ for what, act, setup in (
         (".envrc that exists, exchanged", "./probe exchange .envrc", "touch .envrc"),
         (".envrc that exists, removed", "rm .envrc", "touch .envrc"),
         (".envrc that exists, renamed", "mv .envrc a", "touch .envrc"),
-        ("a policy", "echo x > cordon.toml", ""),
-        ("a task", "echo x > task.toml", "")):
+        ("a policy in a folder below", "mkdir -p a/b && echo x > a/b/cordon.toml", "")):
     row(f"protected: {what}", act, setup=setup)
+# A policy that the next run would find, by every way to make, replace or remove it.
+# However little the policy in use protects; and below the root, where we work.
+ENV = "--policy ../out/bare.toml"
+BARE = "printf '[files]\\nwrite = [\"../ws\"]\\nprotect = []\\n' > ../out/bare.toml; "
+for name in ("cordon.toml", "harness.md", ".harness/config.toml", "task.toml"):
+    P = f"mkdir -p $(dirname {name}); "
+    for what, act, setup in (
+            ("made", f"{P} echo x > {name}", ""),
+            ("renamed to", f"{P} echo x > a && mv a {name}", ""),
+            ("linked to", f"{P} echo x > a && ln a {name}", ""),
+            ("a link", f"{P} echo x > a && ln -s $PWD/a {name}", ""),
+            ("made in other letters", f"{P} echo x > {name.upper() if '/' not in name else name}",
+             ""),
+            ("in a folder that is renamed", "mkdir -p n/$(dirname {0}) && echo x > n/{0} && "
+             "mv n/{1} {1}".format(name, name.split("/")[0]), ""),
+            ("changed", f"echo x >> {name}", P + f"echo y > {name}"),
+            ("removed", f"rm {name}", P + f"echo y > {name}"),
+            ("moved away", f"mv {name.split('/')[0]} a", P + f"echo y > {name}"),
+            ("a link, removed", f"rm {name}", P + f"echo y > a; ln -s $PWD/a {name}"),
+            ("behind a link, changed", "echo x >> a", P + f"echo y > a; ln -s $PWD/a {name}"),
+            ("exchanged", f"echo x > a && ./probe exchange {name}", P + f"echo y > {name}")):
+        row(f"the next policy, {name}: {what}", act, setup=BARE + setup, opts=ENV)
+row("the next policy, where we work below the root", "echo x > ../ws/cordon.toml",
+    opts="-w ..", told="test -e cordon.toml")
+row("the next policy, above where we work", "echo x > ../cordon.toml", opts="-w ..",
+    told="test -e ../cordon.toml")
+row("the user's ceiling, moved away", "mv .config a", home="ws",
+    setup="mkdir -p .config/cordon; printf '[files]\\nwrite = [\"/\"]\\n'"
+    " > .config/cordon/cordon.toml", told="test ! -e .config/cordon/cordon.toml")
 row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
     setup="echo 'profile = \"worktree\"' > p.toml")
 row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")
@@ -127,6 +156,16 @@ for what, act in (("read", "cat a/b/s"), ("renamed parent", "mv a c; cat c/b/s")
                   ("changed mode", "chmod 644 a/b/s"), ("execute", ". ./a/b/s")):
     row(f"denied: {what}", act, setup=DENY, opts="--deny a/b/s")
 row("denied: made anew", "echo x > n", opts="--deny n")
+# What one run could do so that the next one is not held.
+AGAIN = "mv a c; rm -f l k; rm -rf a/b"
+row("denied: for the next run, a renamed parent", AGAIN, setup=DENY, opts="--deny a/b/s",
+    told="test ! -e a/b/s")
+row("denied: for the next run, a removed link", AGAIN, setup=DENY + "; ln -s a/b/s l",
+    opts="--deny l", told="test ! -e l")
+row("denied: for the next run, a removed link to a link", AGAIN,
+    setup=DENY + "; ln -s a/b/s l; ln -s l k", opts="--deny k", told="test ! -e l")
+row("denied: for the next run, a removed link on the way", AGAIN, setup=DENY + "; ln -s a/b l",
+    opts="--deny l/s", told="test ! -e l/s")
 
 # --- files: things of the kernel -------------------------------------------------
 
@@ -218,6 +257,41 @@ row("descriptors that leak", "ls /proc/self/fd | grep -v '^[0123]$'", files={7: 
 row("privileges by set-user-id programs",
     "grep -q NoNewPrivs:.0 /proc/self/status")
 row("capabilities to come", "! grep -q CapBnd:.0000000000000000 /proc/self/status")
+
+# --- secrets through /proc -----------------------------------------------------------
+
+# A process outside holds the secret: as a descriptor, beside it, mapped, in a variable.
+# Inside, where it is not to be seen, every process that is gets looked at.
+SEE = ("for p in /proc/$HOLDER $(test -d /proc/$HOLDER || ls -d /proc/[0-9]*); do {0} && exit 0; "
+       "done; exit 1")
+for what, look in (
+        ("a descriptor of another process", "cat $p/fd/8 2>/dev/null | grep -q s3cret"),
+        ("the directory of another process", "cat $p/cwd/secret 2>/dev/null | grep -q s3cret"),
+        ("the root of another process",
+         "cat $p/root$OUT/secret 2>/dev/null | grep -q s3cret"),
+        ("the variables of another process", "grep -qs s3cret-held $p/environ"),
+        ("a thread of another process", "cat $p/task/*/fd/8 2>/dev/null | grep -q s3cret"),
+        ("the descriptors that another process has listed",
+         "ls -l $p/fd 2>/dev/null | grep -q out/secret")):
+    row(f"secrets: {what}", SEE.format(look), opts="--env OUT --env HOLDER", hold="secret")
+row("secrets: the mapped files of another process",
+    "py:import glob, os\nh = os.environ['HOLDER']\n"
+    "for p in glob.glob(f'/proc/{h}/map_files/*') or glob.glob('/proc/[0-9]*/map_files/*'):\n"
+    " try:\n  if b's3cret' in open(p, 'rb').read(64): raise SystemExit(0)\n"
+    " except OSError: pass\nraise SystemExit(1)", hold="secret", who="root", opts="--env HOLDER")
+for what, act in (
+        ("descriptors of its own", "for f in /proc/self/fd/*; do cat $f/secret; done 2>/dev/null"
+         " | grep s3cret"),
+        ("a descriptor that is opened again", "cat /proc/self/fd/9/../out/secret")):
+    row(f"secrets: {what}", act, files={9: "out"})
+for path in ("root$OUT/secret", "cwd/../out/secret", "task/1/root$OUT/secret",
+             "task/1/cwd/../out/secret"):
+    row(f"secrets: /proc/1/{path}", f"cat /proc/1/{path}", opts="--env OUT",
+        alone="pid 1 is another outside")
+for name in ("mem", "environ", "maps", "auxv", "stack", "io", "map_files/*", "fd/*", "fdinfo/*",
+             "ns/mnt", "pagemap", "personality", "syscall"):
+    row(f"secrets: /proc/1/{name}", f"cat /proc/1/{name} 2>/dev/null | grep -q . || "
+        f"readlink /proc/1/{name}", alone="pid 1 is another outside")
 
 # --- environment ---------------------------------------------------------------------
 
