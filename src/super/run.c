@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/caller.h"
 #include "super/guard.h"
 #include "super/live.h"
 #include "super/run_priv.h"
@@ -38,7 +38,7 @@ struct run {
 	struct stdio stdio;
 	struct live live;
 	int signals;
-	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
+	struct caller caller;
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
@@ -365,7 +365,7 @@ static void wait_for_end(struct run *r)
 
 /* ---- start and finish --------------------------------------------------- */
 
-int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
+int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
 					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
@@ -379,21 +379,11 @@ int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, forwarded[i]);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
-	sigprocmask(SIG_BLOCK, &set, old);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
 	return 0;
-}
-
-/* In a user namespace of an ordinary user root's groups are that user's, and
- * nobody can leave them. */
-static bool is_root_of_a_user(void)
-{
-	cleanup_fd int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
-	char text[4];
-
-	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
 }
 
 static int clone_init(struct run *r, struct cordon_err *err)
@@ -418,9 +408,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
-	    !is_root_of_a_user())
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	if (r->plan->uid == 0 && caller_leave_groups(&r->caller, err) < 0)
+		return -1;
 	/* Where a root covers it, it must be there to be masked. */
 	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
 		return -1;
@@ -442,7 +431,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	stdio_started(&r->stdio);
 	/* A reader that went away is told to the writer inside, which has the
 	 * caller's own idea of this signal: so not before the clone. */
-	r->old_pipe = signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
@@ -483,7 +472,6 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.child = { .pidfd = -1, .control = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
-		.old_pipe = SIG_ERR,
 		.alive = { -1, -1 },
 		.userns = -1,
 		.mntns = -1,
@@ -491,13 +479,13 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
 	};
-	sigset_t old;
 	int rc;
 
+	caller_init(&r.caller);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
-		rc = run_watch_signals(&r.signals, &old, err);
+		rc = run_watch_signals(&r.signals, err);
 	if (rc == 0)
 		rc = start(&r, caps, err);
 	if (rc == 0)
@@ -522,10 +510,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.child.control);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
-	if (r.signals >= 0)
-		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
-	if (r.old_pipe != SIG_ERR)
-		signal(SIGPIPE, r.old_pipe);
+	caller_release(&r.caller);
 	return rc;
 }
