@@ -161,8 +161,6 @@ void guard_actor_loop(struct guard_worker *w);
 /* End a request with a value or -errno. */
 void guard_answer(int listener, uint64_t id, int rc);
 bool guard_is_valid(int listener, uint64_t id);
-/* Permitted and effective capabilities (bits) become these. */
-int guard_set_caps(uint64_t caps, struct cordon_err *err) MUST_USE;
 
 /* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/aside.h"
 
 static const char *old_text(const struct guard_actor *a)
 {
@@ -294,7 +295,7 @@ static int enter_root(struct guard_actor *a)
 		return 0;
 	if (fchdir(a->fds[GUARD_SLOT_ROOT]) < 0 || chroot(".") < 0)
 		return -1;
-	if (guard_set_caps(0, &err) < 0)
+	if (aside_set_caps(0, &err) < 0)
 		return -1;
 	return guard_names_settle(a->w->names, &err);
 }
