@@ -351,12 +351,6 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 	return rc;
 }
 
-/* By somebody, and not just the default. */
-static bool is_written(const struct field_value *v)
-{
-	return v->set && (!v->at.file || strcmp(v->at.file, "default") != 0);
-}
-
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
 	       struct cordon_answer *ret, struct cordon_err *err)
 {
@@ -376,7 +370,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	a.ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
+	a.ro.limit_output = policy_is_written(&c.policy, F_LIMITS_OUTPUT);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||

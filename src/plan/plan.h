@@ -65,6 +65,7 @@ enum plan_limit {
 	PLAN_WALL,
 	PLAN_OUTPUT,
 	PLAN_DISK,
+	PLAN_ROOTS,
 	PLAN_OPEN_FILES,
 	N_PLAN_LIMITS
 };
@@ -84,7 +85,8 @@ struct plan_limits {
 	int64_t file_size;
 	int64_t wall_ms;
 	int64_t output;
-	int64_t disk;
+	int64_t disk;			/* of each private place */
+	int64_t roots;			/* that may be added to the writable roots */
 	int64_t open_files;
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
 };

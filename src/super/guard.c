@@ -84,7 +84,8 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, s->ready };
 
-	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN, err) < 0)
+	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN,
+			       err) < 0)
 		return -1;
 	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
@@ -176,7 +177,8 @@ static int keep(struct start *s, struct cordon_err *err)
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
-	if (aside_detach("cordon-guard", fds, ARRAY_SIZE(fds), err) < 0 || aside_bind(s->parent, err) < 0)
+	if (aside_detach("cordon-guard", fds, ARRAY_SIZE(fds), err) < 0 ||
+	    aside_bind(s->parent, err) < 0)
 		return -1;
 	s->parent = getpid();
 	s->worker.proc = openat(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "super/caller.h"
+#include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
 #include "super/run_priv.h"
@@ -35,6 +36,7 @@ struct run {
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
+	struct disk *disk;	/* NULL: not counted */
 	struct stdio stdio;
 	struct live live;
 	int signals;
@@ -102,6 +104,8 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
+	if (r->disk)
+		disk_join(r->disk, r->fds.fd[NATIVE_PROC]);
 	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
@@ -256,7 +260,8 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->n_guarded || !(r->plan->clone_flags & CLONE_NEWUSER))
+	if (!(r->plan->n_guarded || r->plan->limits.roots != INT64_MAX) ||
+	    !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -288,7 +293,49 @@ static void check_limits(struct run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER, N_POLLS };
+enum {
+	POLL_CHILD,
+	POLL_CONTROL,
+	POLL_SIGNALS,
+	POLL_LIMITER,
+	POLL_GUARD,
+	POLL_LISTENER,
+	POLL_DISK,
+	N_POLLS
+};
+
+static void add_poll(const struct run *r, struct pollfd fds[N_POLLS])
+{
+	bool guarding = r->guard != NULL;
+
+	for (int i = 0; i < N_POLLS; i++)
+		fds[i] = (struct pollfd){ .events = POLLIN };
+	fds[POLL_LIMITER].events |= POLLPRI;
+	fds[POLL_CHILD].fd = r->child.pidfd;
+	fds[POLL_CONTROL].fd = r->child.control;
+	fds[POLL_SIGNALS].fd = r->signals;
+	fds[POLL_LIMITER].fd = limiter_event_fd(r->limiter);
+	fds[POLL_GUARD].fd = guarding ? guard_event_fd(r->guard) : -1;
+	fds[POLL_LISTENER].fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER];
+	fds[POLL_DISK].fd = r->disk ? disk_event_fd(r->disk) : -1;
+}
+
+static int on_events(struct run *r, const struct pollfd fds[N_POLLS], struct cordon_err *err)
+{
+	if (fds[POLL_SIGNALS].revents)
+		read_signals(r);
+	if (fds[POLL_LIMITER].revents)
+		r->look_at_us = 0;
+	if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+		return -1;
+	if (fds[POLL_DISK].revents && disk_is_over(r->disk))
+		stop_for(r, LIMIT_DISK, 0);
+	read_denials(r);
+	check_limits(r);
+	if (!stdio_move(&r->stdio))
+		stop_for(r, LIMIT_OUTPUT, SIGTERM);
+	return 0;
+}
 
 static int loop(struct run *r, struct cordon_err *err)
 {
@@ -297,19 +344,9 @@ static int loop(struct run *r, struct cordon_err *err)
 	while (!r->exited) {
 		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
 						    r->look_at_us));
-		bool guarding = r->guard != NULL;
 		size_t n = N_POLLS;
 
-		fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
-		fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
-		fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
-		fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
-						     .events = POLLIN | POLLPRI };
-		fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
-						   .events = POLLIN };
-		fds[POLL_LISTENER] =
-			(struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
-					 .events = POLLIN };
+		add_poll(r, fds);
 		n += stdio_poll(&r->stdio, fds + n);
 		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
@@ -317,16 +354,8 @@ static int loop(struct run *r, struct cordon_err *err)
 			return -1;
 		if (fds[POLL_CHILD].revents)
 			return 0;
-		if (fds[POLL_SIGNALS].revents)
-			read_signals(r);
-		if (fds[POLL_LIMITER].revents)
-			r->look_at_us = 0;
-		if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+		if (on_events(r, fds, err) < 0)
 			return -1;
-		read_denials(r);
-		check_limits(r);
-		if (!stdio_move(&r->stdio))
-			stop_for(r, LIMIT_OUTPUT, SIGTERM);
 	}
 	return 0;
 }
@@ -422,6 +451,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
+	if (limits.roots != INT64_MAX && disk_start(r->plan, r->userns, &r->disk, err) < 0)
+		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
@@ -453,7 +484,10 @@ static void settle(struct run *r)
 	if (usage.oom_killed && res->limit == LIMIT_OK)
 		res->limit = LIMIT_MEMORY;
 	res->oom_killed = res->limit == LIMIT_MEMORY;
-	if (res->limit == LIMIT_MEMORY)
+	/* So does the last count. */
+	if (r->disk && res->started && disk_settle(r->disk) && res->limit == LIMIT_OK)
+		res->limit = LIMIT_DISK;
+	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
 	if (res->limit == LIMIT_CPU)
 		res->status = SIGXCPU;
@@ -500,6 +534,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	stdio_close(&r.stdio);
 	if (r.limiter)
 		settle(&r);
+	disk_stop(r.disk);
 	limiter_free(r.limiter);
 	live_remove(&r.live);
 	for (size_t i = 0; i < 2; i++)

@@ -331,6 +331,23 @@ row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-f
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
 row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
     " rm /dev/shm/cordon-attack; exit $s", opts="--disk 10M")
+for what, act in (
+        ("one file", "head -c 60M /dev/zero > f"),
+        ("files", "py:for i in range(60): open(f'f{i}', 'wb').write(bytes(1 << 20))"),
+        ("space without data", "py:import os\nos.posix_fallocate("
+         "os.open('f', os.O_CREAT | os.O_RDWR), 0, 60 << 20)"),
+        ("empty files", "py:import os\nfor i in range(24000): os.mknod(f'f{i}')"),
+        ("a file without a name", "py:import os, time\nfd = os.open('f', os.O_CREAT | os.O_RDWR)\n"
+         "os.unlink('f')\nfor i in range(60): os.write(fd, bytes(1 << 20))\ntime.sleep(3)"),
+        ("a file that never had a name", "py:import os, time\n"
+         "fd = os.open('.', os.O_TMPFILE | os.O_RDWR)\n"
+         "for i in range(60): os.write(fd, bytes(1 << 20))\ntime.sleep(3)"),
+        ("in a folder of mode 0", "py:import os\nos.mkdir('d')\n"
+         "for i in range(60): open(f'd/{i}', 'wb').write(bytes(1 << 20))\nos.chmod('d', 0)"),
+        ("in folders that are too deep", "py:import os\n"
+         "for i in range(300): os.mkdir('d'); os.chdir('d')\n"
+         "for i in range(60): open(f'{i}', 'wb').write(bytes(1 << 20))")):
+    row(f"disk: {what}", act, opts="--disk 10M --timeout 30s")
 row("wall clock", "sleep 1.5", opts="--timeout 300ms")
 row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
 row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",

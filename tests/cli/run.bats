@@ -246,6 +246,47 @@ gone() {
 	[ "$(stat -c %s big)" -eq 1048576 ]
 }
 
+@test "disk: what is added to the workspace, where it is asked" {
+	head -c 30M /dev/zero >old
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 8M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 1G /dev/zero > more; sleep 60'
+	[ "$status" -eq 137 ]
+	json "d['limit'] == 'disk' and d['signal'] == 9 and not d['oom_killed']"
+	[ "$(stat -c %s more)" -lt 1073741824 ]
+	rm more
+	# What was written before the end is found at the end.
+	run "$cordon" run --disk 10M --json -- truncate -s 1G hole
+	json "d['limit'] is None"
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 11M /dev/zero > more'
+	[ "$status" -eq 137 ]
+	json "d['limit'] == 'disk'"
+}
+
+@test "disk: names, holes and what was there before cost nothing" {
+	head -c 30M /dev/zero >old
+	run "$cordon" run --disk 2M --json -- \
+		sh -c 'ln old a; ln old b; truncate -s 1G hole; mv old c; cat c >/dev/null'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	# What is taken away makes room.
+	run "$cordon" run --disk 2M --json -- sh -c 'rm a b c; head -c 20M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	# Nobody asked.
+	run "$cordon" run --json -- sh -c 'head -c 20M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+}
+
+@test "disk: what cannot be counted is refused" {
+	mkdir deep
+	/usr/bin/python3 -c 'import os
+os.chdir("deep")
+for i in range(300): os.mkdir("d"); os.chdir("d")'
+	run "$cordon" run --disk 10M --json -- touch ran
+	[ "$status" -eq 125 ]
+	grep -q 'limits.disk: .* lies too deep to be counted' <<<"$output"
+	[ ! -e ran ]
+}
+
 @test "a hundred megabytes through pipes, byte for byte" {
 	head -c 104857600 /dev/urandom >big
 	want=$(sha256sum <big)
