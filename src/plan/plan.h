@@ -70,9 +70,11 @@ enum plan_limit {
 	N_PLAN_LIMITS
 };
 
-/* Every file or directory of this name, however deep. */
+/* Every file or directory that fits: components with `*` for any text. */
 struct plan_name {
-	const char *name;
+	const char *pattern;	/* absolute, or without its leading slash anywhere */
+	bool anywhere;		/* below each root, however deep */
+	bool below;		/* what lies in the folders that fit */
 	bool mask;		/* unreadable; else read-only */
 };
 
@@ -118,7 +120,8 @@ struct plan {
 	struct plan_name *names;
 	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
-	 * inside, or two stars, a slash and a name for any depth. */
+	 * inside, or two stars, a slash and a name for any depth; with `*` for any
+	 * text in a component. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
 	const char *live_root;		/* the folder of live runs, never seen inside */

@@ -102,7 +102,8 @@ static int make_one(struct guard_actor *a)
 	guard_lock(a, false);
 	rc = guard_judge(a, &p, &verdict);
 	/* Only a directory may stand where a guarded name's path leads through. */
-	if (rc == 0 && verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR)
+	if ((verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR) ||
+	    (verdict == GUARD_LOOSE && a->req.op == GUARD_SYMLINK))
 		verdict = GUARD_HELD;
 	if (rc == 0 && verdict == GUARD_HELD)
 		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path);
@@ -139,7 +140,7 @@ static int link_alone(struct guard_actor *a, int source, struct guard_place *p)
 		return rc;
 	if (fstat(source, &st) < 0)
 		return guard_rc(-1);
-	if (verdict != GUARD_FREE)
+	if (verdict >= GUARD_PREFIX || (verdict == GUARD_LOOSE && S_ISLNK(st.st_mode)))
 		return exists(p) ? -EEXIST : guard_refuse(a, p->path);
 	/* Another name for what is guarded would not be. */
 	rc = guard_fd_path(a->w, source, path, sizeof(path));
@@ -232,7 +233,7 @@ static int bind_alone(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
-	if (verdict != GUARD_FREE)
+	if (verdict >= GUARD_PREFIX)
 		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path);
 	if (!p->magic) {
 		if (base >= 0 && fchdir(base) < 0)

@@ -156,6 +156,36 @@ for what, act in (("read", "cat a/b/s"), ("renamed parent", "mv a c; cat c/b/s")
                   ("changed mode", "chmod 644 a/b/s"), ("execute", ". ./a/b/s")):
     row(f"denied: {what}", act, setup=DENY, opts="--deny a/b/s")
 row("denied: made anew", "echo x > n", opts="--deny n")
+# Patterns: what fits already, what is made to fit, what comes with a folder.
+KEYS = "mkdir -p s/t c/x d/e; echo k > a.pem; echo k > d/e/b.pem; echo k > s/t/k; echo k > c/x/tok"
+for pattern, rows in (
+        ("*.pem", (("read", "cat a.pem"), ("copied", "cp a.pem b && cat b"),
+                   ("made", "echo x > n.pem"), ("made in other letters", "echo x > N.PEM"),
+                   ("renamed to", "echo x > n && mv n n.pem"),
+                   ("renamed away", "mv a.pem n && cat n"), ("removed", "rm a.pem"),
+                   ("linked to", "echo x > n && ln n n.pem"), ("a link", "ln -s n n.pem"))),
+        ("**/*.pem", (("read", "cat d/e/b.pem"), ("made", "mkdir n && echo x > n/n.pem"),
+                      ("renamed parent", "mv d f; cat f/e/b.pem"),
+                      ("by a folder", "mkdir n.pem"))),
+        ("s/**", (("listed", "ls s"), ("read", "cat s/t/k"), ("made", "echo x > s/n"),
+                  ("renamed away", "mv s f && cat f/t/k"), ("removed", "rm -r s"))),
+        ("n/**", (("made", "mkdir n && echo x > n/x"),
+                  ("by a folder that holds it", "mkdir f && echo x > f/x && mv f n"))),
+        ("**/e/b.pem", (("read", "cat d/e/b.pem"), ("renamed parent", "mv d/e d/f; cat d/f/b.pem"),
+                        ("made", "mkdir -p n/e && echo x > n/e/b.pem"),
+                        ("by a folder that holds it",
+                         "mkdir f && echo x > f/b.pem && mv f n && mv n e"))),
+        ("c/*/tok", (("read", "cat c/x/tok"), ("made", "mkdir c/n && echo x > c/n/tok"),
+                     ("by a folder that holds it", "mkdir f && echo x > f/tok && mv f c/n"),
+                     ("by a link to one", "mkdir f && echo x > f/tok && ln -s ../f c/n"),
+                     ("renamed parent", "mv c f && cat f/x/tok")))):
+    for what, act in rows:
+        row(f"denied {pattern}: {what}", act, setup=KEYS, opts=f"--deny {pattern}")
+row("protected *.lock: written", "echo x >> a.lock", setup="touch a.lock", opts="--protect *.lock")
+row("protected d/**: written", "echo x >> d/e/f", setup="mkdir -p d/e; touch d/e/f",
+    opts="--protect d/**")
+row("protected d/**: made", "echo x > d/n", setup="mkdir -p d/e; touch d/e/f",
+    opts="--protect d/**")
 # What one run could do so that the next one is not held.
 AGAIN = "mv a c; rm -f l k; rm -rf a/b"
 row("denied: for the next run, a renamed parent", AGAIN, setup=DENY, opts="--deny a/b/s",

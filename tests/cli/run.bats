@@ -128,7 +128,7 @@ gone() {
 	check docker --sandbox docker
 	check allowlist --allow-host example.org
 	check wasi --profile wasi
-	check 'a/\*/b' --deny 'a/*/b'
+	check 'a/\*\*/b' --deny 'a/**/b'
 	check "rm -rf" --block-command 'rm -rf'
 	check '/nonexistent' --cwd /nonexistent
 	check "'/'" --cwd /
@@ -285,6 +285,32 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	[ "$status" -eq 125 ]
 	grep -q 'limits.disk: .* lies too deep to be counted' <<<"$output"
 	[ ! -e ran ]
+}
+
+@test "patterns: what they do not mean stays as it is" {
+	mkdir -p a/b c/x
+	run "$cordon" run --deny '*.pem' --deny 'c/*/tok' --deny '**/b/k' --deny 's/**' --json -c '
+		echo x > a/n.pem && mkdir s a/s && echo x > a/s/f && echo x > c/tok && echo x > k &&
+		echo x > c/x/token && echo x > f && ln f c/f && mv f c/g && mkdir c/y && mv c/y c/z &&
+		echo x > pem && ln -s a l'
+	json "d['exit_code'] == 0 and d['denials'] == []"
+	for pattern in '**/*' 'a/**/b' 'x**y' '**/**'; do
+		run "$cordon" run --deny "$pattern" -- touch ran
+		[ "$status" -eq 125 ]
+		grep -q "files.deny: the pattern '.*' \(means everything\|has \*\* inside\)" <<<"$output"
+	done
+	[ ! -e ran ]
+}
+
+@test "patterns: what cannot be looked through is refused" {
+	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
+	mkdir d
+	echo x >d/k
+	chmod 311 d
+	run "$cordon" run --deny '**/k' -- cat d/k
+	chmod 700 d
+	[ "$status" -eq 125 ]
+	grep -q 'cannot be looked through' <<<"$output"
 }
 
 @test "a hundred megabytes through pipes, byte for byte" {

@@ -29,6 +29,17 @@ _Noreturn void init_main(struct init *in);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
+/* The mounts of a plan, and what is found for it. */
+struct found {
+	const struct plan *plan;
+	struct plan_mount *mounts;
+	size_t n, cap;
+	struct cordon_err *err;
+};
+int found_add(struct found *f, const struct plan_mount *mount) MUST_USE;
+/* Add what fits the patterns of the plan. */
+int find_names(struct found *f) MUST_USE;
+
 /* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
 int open_place(const struct init *in, const char *target, int *ret_fd,
 	       struct cordon_err *err) MUST_USE;
