@@ -137,7 +137,8 @@ static int loop(struct bare *b, struct cordon_err *err)
 	struct pollfd fds[8];
 
 	while (!b->exited) {
-		struct timespec wait = run_wait(MIN(b->deadline_us, b->kill_at_us));
+		struct timespec wait = run_wait(MIN(MIN(b->deadline_us, b->kill_at_us),
+						    stdio_next_us(&b->stdio)));
 		size_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = b->pidfd, .events = POLLIN };

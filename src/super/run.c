@@ -343,7 +343,7 @@ static int loop(struct run *r, struct cordon_err *err)
 
 	while (!r->exited) {
 		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
-						    r->look_at_us));
+						    MIN(r->look_at_us, stdio_next_us(&r->stdio))));
 		size_t n = N_POLLS;
 
 		add_poll(r, fds);
