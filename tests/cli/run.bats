@@ -313,6 +313,21 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	grep -q 'cannot be looked through' <<<"$output"
 }
 
+@test "a denied file that the host replaces meanwhile stops nothing" {
+	touch denied
+	/usr/bin/python3 -c 'import os
+while True:
+    os.close(os.open("new", os.O_CREAT | os.O_WRONLY))
+    os.rename("new", "denied")' &
+	replacer=$!
+	for _ in $(seq 60); do
+		"$cordon" run --deny denied -- true || break
+	done
+	good=$?
+	kill "$replacer"
+	[ "$good" -eq 0 ]
+}
+
 @test "a hundred megabytes through pipes, byte for byte" {
 	head -c 104857600 /dev/urandom >big
 	want=$(sha256sum <big)

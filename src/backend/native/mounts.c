@@ -267,7 +267,7 @@ typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, cons
 /* A protected path is cut out of what is there, and makes no place.  It is what
  * the path leads to that must not change: a link into a writable root would
  * leave its target open. */
-static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon_err *err)
+static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
@@ -290,6 +290,25 @@ static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon
 	if (tree >= 0)
 		close(tree);
 	close(place);
+	return rc;
+}
+
+/* A file that the host replaces between looking and mounting is gone, and there
+ * is another one: look again.  Who does it all the time stops the run. */
+#define REPLACED_TRIES	16
+
+typedef int hold_fn(struct init *in, const struct plan_mount *m, struct cordon_err *err);
+
+static int hold(struct init *in, const struct plan_mount *m, hold_fn *once, struct cordon_err *err)
+{
+	int rc = -1;
+
+	for (int i = 0; i < REPLACED_TRIES; i++) {
+		*err = (struct cordon_err){ 0 };
+		rc = once(in, m, err);
+		if (rc == 0 || err->sys != ENOENT)
+			break;
+	}
 	return rc;
 }
 
@@ -441,8 +460,7 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 
 /* What the path leads to is masked, through links as well: a denied link must
  * not be a way to its target. */
-static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t UNUSED, struct cordon_err *err)
+static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
 	int place, mask, rc;
 
@@ -459,6 +477,12 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 	close(mask);
 	close(place);
 	return rc;
+}
+
+static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t UNUSED, struct cordon_err *err)
+{
+	return hold(in, m, mask_once, err);
 }
 
 static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
@@ -496,7 +520,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (m->kind == MOUNT_MASK)
 		return mount_mask(in, m, NO_SOURCE, NULL, err);
 	if (m->keep)
-		return mount_kept(in, m, err);
+		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
 		return 0;
