@@ -36,6 +36,7 @@
 #define MAX_WALK_DEPTH		256		/* folders below one another, for a pattern */
 #define MAX_WALK_ENTRIES	(4u << 20)	/* files looked at for patterns */
 #define MAX_WALK_FOUND		4096		/* files that fit one */
+#define MAX_BUS_MESSAGE		8192		/* one message of D-Bus, either way */
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */

@@ -11,6 +11,7 @@
 #include "lib/answer.h"
 #include "super/live.h"
 #include "super/run.h"
+#include "super/scope.h"
 
 static int add_policy_file(struct composition *c, struct plan_request *r, const char *path,
 			   struct cordon_err *err)
@@ -324,14 +325,37 @@ static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon
 	return answer_fill(ret, true, &out, a->c, 0, err);
 }
 
+static bool requires_cgroup(const struct policy *p)
+{
+	const struct field_value *v = &p->base.f[F_REQUIRE];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (str_is(v->items[i].text, protection_name(PROTECTION_CGROUP)))
+			return true;
+	return false;
+}
+
+/* The group that limits are for: one that is there or, where the policy cannot
+ * do without, one that systemd gives.  *ret_why: why it does not. */
+static enum host_cgroup find_cgroup(const struct attempt *a, struct cordon_err *ret_why)
+{
+	enum host_cgroup found = limiter_detect();
+
+	if (found != HOST_CGROUP_NONE || a->o->dry_run || !requires_cgroup(&a->c->policy) ||
+	    scope_start(ret_why) < 0)
+		return found;
+	return limiter_detect();
+}
+
 static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 		      struct cordon_err *err)
 {
+	struct cordon_err why = { 0 };
 	bool planned;
 	int rc;
 
 	host_probe_quick(&a->report.caps);
-	a->report.caps.cgroup = limiter_detect();
+	a->report.caps.cgroup = find_cgroup(a, &why);
 	planned = a->o->dry_run ? plan_with_probe(a)
 				: plan_compile(&a->c->policy, &a->report.caps, &a->request,
 					       &a->c->arena, &a->plan, &a->res.err) == 0;
@@ -343,6 +367,8 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 		*ret_code = 0;
 		return show_plan(a, ret, err);
 	}
+	if (!planned && why.code != CORDON_E_NONE)
+		a->res.hint = arena_strndup(&a->c->arena, why.msg, strlen(why.msg));
 	if (planned)
 		run_as_planned(a);
 	*ret_code = run_result_code(&a->res);
