@@ -72,9 +72,14 @@ struct cordon_request {
 	const char *const *command;		/* what would be run; may be empty */
 	size_t n_command;
 	bool json;				/* answer in JSON */
+	const char *audit;			/* the file of the log; NULL: the default */
+	/* Where hosts are, HOST:PORT:ADDR:PORT each; allows none of them.  A port
+	 * may be empty: any, and the same. */
+	const char *const *connect_to;
+	size_t n_connect_to;
 };
 #define CORDON_REQUEST	{ sizeof(struct cordon_request), NULL, 0, NULL, NULL, false, false, \
-			  NULL, 0, NULL, 0, false }
+			  NULL, 0, NULL, 0, false, NULL, NULL, 0 }
 
 /* An answer in text.  Cleared before the call, released after it whether the
  * call failed or not. */
@@ -201,6 +206,15 @@ struct cordon_field_info {
 	const char *const *words;	/* the words it knows, or NULL */
 };
 bool cordon_field_info(size_t i, struct cordon_field_info *ret);
+/* The kinds of events of the audit log, each with its fields. */
+struct cordon_event_info {
+	const char *name, *help;
+};
+struct cordon_event_field_info {
+	const char *key, *type, *help;
+};
+bool cordon_event_info(size_t i, struct cordon_event_info *ret);
+bool cordon_event_field_info(size_t i, size_t field, struct cordon_event_field_info *ret);
 const char *cordon_version(void);
 
 #ifdef __cplusplus

@@ -24,6 +24,9 @@ static const struct {
 } refusals[] = {
 	{ "mount", SYS_open_tree, ENOSYS, 0, 0 },
 	{ "net", SYS_ioctl, EPERM, 0, 0 },
+	/* AF_NETLINK; NETLINK_NETFILTER, which no other protocol has in common with it */
+	{ "anyip", SYS_socket, EPERM, 0, 16 },
+	{ "tproxy", SYS_socket, EPROTONOSUPPORT, 2, 8 },
 	{ "uts", SYS_sethostname, EPERM, 0, 0 },
 	{ "landlock", SYS_landlock_create_ruleset, ENOSYS, 0, 0 },
 	{ "seccomp", SYS_seccomp, ENOSYS, 0, 0 },

@@ -41,21 +41,37 @@ void json_close(struct json_out *j, char bracket)
 	j->after_value = true;
 }
 
+/* How many bytes from the start need no second look. */
+static size_t plain_run(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && s.s[n] >= ' ' && s.s[n] < 0x7f && s.s[n] != '"' && s.s[n] != '\\')
+		n++;
+	return n;
+}
+
 static void quote(struct buf *out, struct str s)
 {
 	uint32_t c;
 
 	buf_putc(out, '"');
 	for (size_t n; s.n; s = str_from_pos(s, n)) {
+		n = plain_run(s);
+		if (n) {
+			buf_add(out, s.s, n);
+			continue;
+		}
 		n = str_utf8(s, &c);
 		if (!n) {
 			buf_puts(out, "\\ufffd");
 			n = 1;
 		} else if (c == '"' || c == '\\') {
-			buf_printf(out, "\\%c", (char)c);
+			buf_putc(out, '\\');
+			buf_putc(out, (char)c);
 		} else if (c == '\n' || c == '\t') {
 			buf_puts(out, c == '\n' ? "\\n" : "\\t");
-		} else if (c < 0x20 || c == 0x7f) {
+		} else if (!str_is_shown(c)) {	/* people look at it in a terminal */
 			buf_printf(out, "\\u%04x", (unsigned)c);
 		} else {
 			buf_add(out, s.s, n);

@@ -22,6 +22,8 @@
 #define MAX_HOST_NAME		253		/* RFC 1035, without the trailing dot */
 #define MAX_HOST_LABEL		63
 #define MAX_URL_BYTES		8192
+#define MAX_CONNECTIONS		5000		/* of one cordon at a time */
+#define MAX_REROUTES		1024		/* words about where a host is, a run */
 #define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
 #define MAX_COMMAND_DEPTH	32		/* shells inside shells */
 #define MAX_COMMAND_WORK	(128u << 20)	/* bytes read and written to judge one text */
@@ -43,6 +45,28 @@
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
+#define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept until judged */
+#define MAX_PEEK_LINE		(16u << 10)	/* of a line that may become a request */
+#define MAX_PEEK_FIELDS		256		/* header lines of one request, or trailers */
+#define MAX_PEEK_CHUNK_LINE	256		/* a chunk's size with its extensions */
+#define MAX_PEEK_EXTENSIONS	64		/* of one TLS ClientHello */
+#define MAX_PEEK_WHY		640		/* why a connection was refused, in words */
+#define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
+#define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
+#define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */
+#define MAX_AUDIT_WAITING	(256u << 10)	/* lines of it that are not written yet */
+#define MAX_AUDIT_BYTES		(1024u << 20)	/* of one run */
+#define MAX_AUDIT_PATH		4096
+#define MAX_DENIALS		256		/* different refusals in one result */
+#define MAX_DENIAL_LINES	20		/* of them for people */
 #define MAX_GUARD_FIFOS		64		/* opens of FIFOs that wait, a worker */
+#define MAX_EXEC_BYTES		(6u << 20)	/* the arguments of an execution, as the kernel's */
+#define MAX_EXEC_WORDS		(MAX_EXEC_BYTES / 9)	/* each has a pointer and a NUL */
+#define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
+#define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
+#define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
+#define MAX_DNS_QUERY		4096		/* one question with its padding and options */
+#define MAX_DNS_ANSWER		1024		/* one answer of ours */
+#define MAX_DNS_REASON		128		/* the text of why a name is blocked */
 
 #endif

@@ -202,7 +202,7 @@ static size_t add_settings(const struct args *args, struct cordon_setting *ret)
 }
 
 struct cordon_request args_request(const struct args *args, struct cordon_setting *settings,
-				   const char **files)
+				   const char **files, const char **connect_to)
 {
 	struct cordon_request req = CORDON_REQUEST;
 
@@ -217,5 +217,8 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	req.n_settings = add_settings(args, settings);
 	req.settings = settings;
 	req.json = args_has(args, OPT_JSON);
+	req.audit = args_value(args, OPT_AUDIT);
+	req.n_connect_to = args_values(args, OPT_CONNECT_TO, connect_to);
+	req.connect_to = connect_to;
 	return req;
 }

@@ -36,6 +36,7 @@ enum option_id {
 	OPT_DIALECT,
 	OPT_NO_POLICY,
 	OPT_CWD,
+	OPT_CONNECT_TO,
 	OPT_JSON,
 	OPT_JSON_SCHEMA,
 	OPT_TO,
@@ -49,6 +50,7 @@ enum option_id {
 	OPT_ENVIRONMENT_HOST,
 	OPT_SHELL,
 	OPT_RESULT,
+	OPT_AUDIT,
 	OPT_DRY_RUN,
 	OPT_PROVE,
 	OPT_HELP,
@@ -105,10 +107,10 @@ const char *args_value(const struct args *args, enum option_id id);
 bool args_has(const struct args *args, enum option_id id);
 /* All values, in order; returns how many. */
 size_t args_values(const struct args *args, enum option_id id, const char **ret);
-/* The request that the options make; `settings` and `files` are the room for
- * what it points to. */
+/* The request that the options make; `settings`, `files` and `connect_to` are the
+ * room for what it points to. */
 struct cordon_request args_request(const struct args *args, struct cordon_setting *settings,
-				   const char **files);
+				   const char **files, const char **connect_to);
 
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);

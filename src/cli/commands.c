@@ -42,6 +42,7 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 struct room {
 	struct cordon_setting settings[2 * MAX_ARGS];
 	const char *files[2 * MAX_ARGS];
+	const char *connect_to[MAX_ARGS];
 };
 
 typedef int answer_fn(const struct cordon_request *req, struct cordon_answer *ret,
@@ -57,7 +58,7 @@ static int ask(const struct args *args, answer_fn *fn)
 
 	if (!room)
 		return say_usage("out of memory");
-	req = args_request(args, room->settings, room->files);
+	req = args_request(args, room->settings, room->files, room->connect_to);
 	req.ceilings = args->command->where == IN_EXPLAIN;
 	req.command = args->behind;
 	req.n_command = args->n_behind;
@@ -122,7 +123,7 @@ int cmd_run(const struct args *args)
 	if (args_has(args, OPT_NO_SANDBOX))
 		fputs("cordon: warning: --no-sandbox runs the command without any protection\n",
 		      stderr);
-	req = args_request(args, room->settings, room->files);
+	req = args_request(args, room->settings, room->files, room->connect_to);
 	req.ceilings = true;
 	req.command = args->behind;
 	req.n_command = args->n_behind;

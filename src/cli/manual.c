@@ -1,5 +1,5 @@
 /* cordon-manual TEMPLATE: the source of a manual page (scdoc), with the lists
- * of commands, options, fields and dialects put in from the tables.  Used by
+ * of commands, options, fields, dialects and events put in from the tables.  Used by
  * the build only. */
 #include "cli/cli.h"
 
@@ -97,6 +97,27 @@ static void put_dialects(void)
 	}
 }
 
+static void put_events(void)
+{
+	struct cordon_event_field_info f;
+	struct cordon_event_info e;
+
+	for (size_t i = 0; cordon_event_info(i, &e); i++) {
+		printf("*");
+		put(e.name);
+		printf("*\n\t");
+		put(e.help);
+		printf("\n\n");
+		for (size_t k = 0; cordon_event_field_info(i, k, &f); k++) {
+			printf("\t*");
+			put(f.key);
+			printf("* (%s): ", f.type);
+			put(f.help);
+			printf("\n\n");
+		}
+	}
+}
+
 static const struct {
 	const char *mark;
 	void (*put)(void);
@@ -105,6 +126,7 @@ static const struct {
 	{ "@OPTIONS@\n", put_options },
 	{ "@FIELDS@\n", put_fields },
 	{ "@DIALECTS@\n", put_dialects },
+	{ "@EVENTS@\n", put_events },
 };
 
 int main(int argc, char **argv)

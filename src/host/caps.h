@@ -20,6 +20,8 @@ struct host_caps {
 	bool mount;		/* a mount namespace with open_tree, move_mount, mount_setattr */
 	bool pid;		/* a pid namespace with a /proc of its own */
 	bool net;		/* a network namespace whose loopback comes up */
+	bool anyip;		/* in it every address can be made local */
+	bool tproxy;		/* in it nf_tables can bring connections to one listener */
 	bool ipc, uts;
 	bool seccomp;
 	bool notify;		/* seccomp user notification with WAIT_KILLABLE_RECV */
@@ -40,6 +42,8 @@ enum host_feature {
 	FEATURE_MOUNT,
 	FEATURE_PID,
 	FEATURE_NET,
+	FEATURE_ANYIP,
+	FEATURE_TPROXY,
 	FEATURE_IPC,
 	FEATURE_UTS,
 	FEATURE_SECCOMP,

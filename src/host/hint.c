@@ -120,6 +120,20 @@ static void advise_net(const struct cordon_err *why, const struct host_facts *fa
 	advise_namespace("net", why, facts, out);
 }
 
+static void advise_tproxy(const struct cordon_err *why, const struct host_facts *facts,
+			  struct buf *out)
+{
+	if (why->sys == ENOENT || why->sys == EOPNOTSUPP || why->sys == EPROTONOSUPPORT ||
+	    why->sys == EINVAL)
+		buf_puts(out, "parts of nf_tables are not loaded; as root: modprobe -a nf_tables "
+			      "nft_tproxy nft_reject_inet nft_log nft_limit nfnetlink_log (in the "
+			      "kernel's configuration: CONFIG_NF_TABLES_INET, CONFIG_NFT_TPROXY, "
+			      "CONFIG_NFT_REJECT, CONFIG_NFT_LOG, CONFIG_NFT_LIMIT, "
+			      "CONFIG_NETFILTER_NETLINK_LOG)");
+	else
+		advise_net(why, facts, out);
+}
+
 static void advise_ipc(const struct cordon_err *why, const struct host_facts *facts,
 		       struct buf *out)
 {
@@ -241,6 +255,8 @@ static void (*const advisers[])(const struct cordon_err *why, const struct host_
 	[FEATURE_MOUNT] = advise_mount,
 	[FEATURE_PID] = advise_pid,
 	[FEATURE_NET] = advise_net,
+	[FEATURE_ANYIP] = advise_net,
+	[FEATURE_TPROXY] = advise_tproxy,
 	[FEATURE_IPC] = advise_ipc,
 	[FEATURE_UTS] = advise_uts,
 	[FEATURE_SECCOMP] = advise_seccomp,

@@ -13,6 +13,10 @@ int try_ipc(struct cordon_err *say);
 int try_uts(struct cordon_err *say);
 int try_overlay(struct cordon_err *say);
 
+/* probe_network.c: in a network namespace. */
+int try_anyip(struct cordon_err *say);
+int try_tproxy(struct cordon_err *say);
+
 /* probe_kernel.c: what the kernel does for one process. */
 int try_seccomp(struct cordon_err *say);
 int try_notify(struct cordon_err *say);

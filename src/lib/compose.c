@@ -188,6 +188,21 @@ static const char *find_above(struct composition *c, const char *dir, const char
 	}
 }
 
+/* How this machine reaches the network is not a project's to say: a file that
+ * came with somebody's code could send the caller's variables anywhere. */
+static int check_proxy(struct composition *c)
+{
+	const struct field_value *found = &c->policy.base.f[F_NETWORK_UPSTREAM_PROXY];
+
+	for (size_t i = 0; !found->set && i < c->policy.n_phases; i++)
+		found = &c->policy.phases[i].section.f[F_NETWORK_UPSTREAM_PROXY];
+	if (!found->set)
+		return 0;
+	return diag_error(&c->diags, found->at,
+			  "network.upstream_proxy is not a project's to say; write it into "
+			  "~/.config/cordon/cordon.toml, or name this file with --policy");
+}
+
 static int compose_project(struct composition *c, const struct cordon_request *req)
 {
 	if (req->n_files || !req->discover)
@@ -197,8 +212,10 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 
 		if (path && check_owner(c, path) < 0)
 			return -1;
+		if (path && compose_file(c, path, req->dialect, &c->policy) < 0)
+			return -1;
 		if (path)
-			return compose_file(c, path, req->dialect, &c->policy);
+			return check_proxy(c);
 	}
 	return 0;
 }
@@ -217,13 +234,16 @@ static const char *user_ceiling(struct composition *c)
 /* A ceiling that is there and cannot be read stops everything. */
 static int compose_ceiling(struct composition *c, const char *path)
 {
+	struct cordon_err err;
 	struct policy ceiling;
 
 	if (!path || (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;
-	return cut_with(c, &ceiling);
+	if (policy_tighten(&c->policy, &ceiling, &c->cuts, &err) < 0)
+		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+	return 0;
 }
 
 int compose_defaults(struct composition *c)

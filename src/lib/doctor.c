@@ -17,6 +17,8 @@ static const struct {
 	[FEATURE_MOUNT] = { true, "files cannot be kept from the command" },
 	[FEATURE_PID] = { true, "processes could outlive the run" },
 	[FEATURE_NET] = { true, "the network cannot be taken away" },
+	[FEATURE_ANYIP] = { false, "no network by host names" },
+	[FEATURE_TPROXY] = { false, "only ports that the policy names lead to allowed hosts" },
 	[FEATURE_IPC] = { true, "shared memory cannot be kept apart" },
 	[FEATURE_UTS] = { true, "the host name cannot be kept apart" },
 	[FEATURE_SECCOMP] = { true, "system calls cannot be refused" },
@@ -173,16 +175,15 @@ static void json_capabilities(struct json_out *j, const struct trial_capabilitie
 static int tell_capabilities(const struct cordon_doctor_options *o, struct buf *out,
 			     struct cordon_err *err)
 {
-	const struct trial_capabilities *c = backend_find_capabilities(o->backend);
 	struct json_out j = { .out = out, .indent = 2 };
+	struct trial_capabilities c;
 
-	if (!c)
-		return err_set(err, CORDON_E_USAGE,
-			       "'%s' is not a backend; write none, process or docker", o->backend);
+	if (backend_probe_capabilities(o->backend, &c, err) < 0)
+		return -1;
 	if (o->json)
-		json_capabilities(&j, c);
+		json_capabilities(&j, &c);
 	else
-		print_capabilities(c, out);
+		print_capabilities(&c, out);
 	buf_putc(out, '\n');
 	return 0;
 }

@@ -42,27 +42,28 @@ static int each_item(struct composition *c, const struct section *s, enum field_
 
 /* An empty list and a limit of none ask for nothing. */
 static const char *find_enforcer(const struct explanation *e, enum field_id id,
-				 const struct field_value *v)
+				 const struct field_value *v, enum net_rung rung)
 {
 	enum field_shape shape = field_shape(fields[id].kind);
 
 	if (((shape == SHAPE_LIST || shape == SHAPE_MAP) && !v->n) ||
 	    (shape == SHAPE_NUMBER && v->number == LIMIT_NONE))
 		return NULL;
-	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup);
+	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup, rung);
 }
 
 /* One line a value; one for each entry of a list, and one for an empty one. */
 static int each_value(const struct explanation *e, const struct section *s, struct str phase,
 		      line_fn *tell, void *arg)
 {
+	enum net_rung rung = net_find_rung(s, &e->caps);
 	struct composition *c = e->c;
 
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
 		struct line line = { fields[i].key, phase, STR(""), v->at,
-				     find_enforcer(e, id, v) };
+				     find_enforcer(e, id, v, rung) };
 
 		if (!v->set)
 			continue;
@@ -263,6 +264,7 @@ static int explanation_init(struct explanation *e, struct composition *c,
 	static const char *const nothing[] = { "/bin/true" };
 	struct cordon_request with_command = *req;
 	struct plan_request r;
+	struct record record;
 	struct plan plan;
 
 	*e = (struct explanation){ .c = c };
@@ -270,7 +272,7 @@ static int explanation_init(struct explanation *e, struct composition *c,
 		with_command.command = nothing;
 		with_command.n_command = 1;
 	}
-	if (host_probe(&e->caps, err) < 0 || run_request(c, &with_command, &r, err) < 0)
+	if (host_probe(&e->caps, err) < 0 || run_request(c, &with_command, &r, &record, err) < 0)
 		return -1;
 	e->caps.cgroup = limiter_detect();
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {

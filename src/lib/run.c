@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/native/programs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
 #include "super/live.h"
+#include "super/report.h"
 #include "super/run.h"
 #include "super/scope.h"
 
@@ -26,19 +28,23 @@ static int add_policy_file(struct composition *c, struct plan_request *r, const 
 	return 0;
 }
 
-/* The files whose policy holds, so that nothing inside can change them, under
- * the name they were found by and as what it leads to.  And those that would
+/* The files whose policy holds, so that nothing inside can change them: what
+ * they are, first, then the names they were found by.  And those that would
  * hold for the next run from here, if they were made or changed. */
 static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
 	for (size_t i = 0; i < c->n_sources; i++) {
-		const char *real, *named = path_normal(&c->arena, str_from(c->sources[i]), c->cwd);
+		const char *real;
 
 		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
-		    add_policy_file(c, r, named, err) < 0 ||
-		    (named && strcmp(named, real) != 0 && add_policy_file(c, r, real, err) < 0))
+		    add_policy_file(c, r, real, err) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < c->n_sources; i++)
+		if (add_policy_file(c, r,
+				    path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
+				    err) < 0)
+			return -1;
 	for (struct str dir = str_from(c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
 			if (add_policy_file(c, r,
@@ -116,8 +122,44 @@ static const char *const *copy_argv(struct composition *c, const struct cordon_r
 	return (const char *const *)argv;
 }
 
+static bool is_same_host(const struct host *a, const struct host *b)
+{
+	return a->is_addr == b->is_addr &&
+	       (a->is_addr ? a->addr.is_v6 == b->addr.is_v6 &&
+				     memcmp(a->addr.b, b->addr.b, sizeof(a->addr.b)) == 0
+			   : strcmp(a->name, b->name) == 0);
+}
+
+/* --connect-to: one answer for each host and port. */
+static int read_reroutes(struct composition *c, const struct cordon_request *req,
+			 struct plan_request *r, struct cordon_err *err)
+{
+	struct net_reroute *list = arena_new(&c->arena, req->n_connect_to + 1, sizeof(*list));
+	char why[HOST_WHY];
+
+	if (!list)
+		return err_nomem(err);
+	if (req->n_connect_to > MAX_REROUTES)
+		return err_set(err, CORDON_E_USAGE, "--connect-to is there more than %d times",
+			       MAX_REROUTES);
+	for (size_t i = 0; i < req->n_connect_to; i++) {
+		if (net_reroute_parse(str_from(req->connect_to[i]), &list[i], why) < 0)
+			return err_set(err, CORDON_E_USAGE, "--connect-to: '%s' %s",
+				       req->connect_to[i], why);
+		for (size_t k = 0; k < i; k++)
+			if (list[k].port == list[i].port &&
+			    is_same_host(&list[k].host, &list[i].host))
+				return err_set(err, CORDON_E_USAGE,
+					       "--connect-to: '%s' says again where a host is",
+					       req->connect_to[i]);
+	}
+	r->reroutes = list;
+	r->n_reroutes = req->n_connect_to;
+	return 0;
+}
+
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
-		struct cordon_err *err)
+		struct record *ret_record, struct cordon_err *err)
 {
 	struct plan_request r = {
 		.argv = copy_argv(c, req),
@@ -135,9 +177,13 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
+	/* Not looked for where nothing is blocked. */
+	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
-	    read_consent(&r.consent, err) < 0)
+	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
+	    record_find(c, req, r.own_home, ret_record, err) < 0)
 		return -1;
+	r.audit = ret_record->hidden;
 	*ret = r;
 	return 0;
 }
@@ -167,9 +213,7 @@ static int judge_command(struct composition *c, const struct cordon_request *req
 	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
 		if (command_rule_matches(&rules[i], argv, req->n_command)) {
 			verdict.blocked = true;
-			snprintf(verdict.message, sizeof(verdict.message),
-				 "Command blocked by sandbox policy: contains '%.*s'",
-				 STR_FMT(rules[i].text));
+			command_rule_message(&rules[i], verdict.message);
 		}
 	if (verdict.blocked)
 		*ret = arena_strndup(&c->arena, verdict.message, strlen(verdict.message));
@@ -188,6 +232,55 @@ static void say_refusal(struct composition *c, const struct run_result *res)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %.*s", (int)end, hint.s);
 		hint = str_from_pos(hint, end < hint.n ? end + 1 : end);
 	}
+}
+
+/* One refusal in a line.  A command that was refused inside is told in the words
+ * that the message of the whole run would have, each pattern once; that message
+ * stands there already when it was the command itself. */
+static bool say_denial(struct composition *c, const struct run_result *res, size_t i)
+{
+	const struct denial *d = &res->denials.items[i];
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+
+	if (d->kind != DENIAL_COMMAND) {
+		denial_print(d, &line);
+		diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
+		return true;
+	}
+	for (size_t k = 0; k < i; k++)
+		if (res->denials.items[k].kind == DENIAL_COMMAND &&
+		    strcmp(res->denials.items[k].reason, d->reason) == 0)
+			return false;
+	if (!res->blocked)
+		diag_error(&c->diags, (struct place){ 0 }, "%s", d->reason);
+	return !res->blocked;
+}
+
+/* What was refused, as lines. */
+static void say_denials(struct composition *c, const struct run_result *res)
+{
+	const struct denials *d = &res->denials;
+	uint64_t more = d->left_out;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (shown == MAX_DENIAL_LINES)
+			more++;
+		else if (say_denial(c, res, i))
+			shown++;
+	}
+	if (more)
+		diag_error(&c->diags, (struct place){ 0 }, "denied: … and %llu more%s",
+			   (unsigned long long)more,
+			   res->audit.problem ? "" : " (see the audit log)");
+}
+
+static void say_lost(struct composition *c, const struct run_audit *a)
+{
+	if (a->lost)
+		diag_error(&c->diags, (struct place){ 0 },
+			   "cordon: warning: %llu events of this run are not in the audit log '%s'",
+			   (unsigned long long)a->lost, a->path);
 }
 
 /* Tell how it went, as JSON where that is asked for. */
@@ -211,6 +304,9 @@ static int tell(struct composition *c, const struct cordon_run_options *o,
 			   run_exec_problem(res->exec_errno));
 	if (res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
+	if (!o->capture)
+		say_denials(c, res);
+	say_lost(c, &res->audit);
 	return answer_fill(ret, true, &out, c, 0, err);
 }
 
@@ -240,6 +336,8 @@ struct attempt {
 	const struct cordon_run_options *o;
 	struct run_options ro;
 	struct plan_request request;
+	struct record record;
+	struct run_reporter reporter;
 	struct host_report report;	/* of this machine, once it was asked */
 	struct plan plan;
 	struct run_result res;
@@ -250,9 +348,12 @@ static void add_hint(struct attempt *a, enum host_feature missing)
 {
 	const struct host_finding *f = &a->report.findings[missing];
 
-	err_set(&a->res.err, CORDON_E_HOST,
-		"the policy needs %s (%s), which this machine does not offer: %s",
-		host_feature_name(missing), host_feature_about(missing), f->detail);
+	/* What a gate is missing for was named. */
+	if (!net_needs_gate(&a->c->policy.base) || net_find_missing(&a->c->policy.base,
+								     &a->report.caps) != missing)
+		err_set(&a->res.err, CORDON_E_HOST,
+			"the policy needs %s (%s), which this machine does not offer: %s",
+			host_feature_name(missing), host_feature_about(missing), f->detail);
 	if (f->hint[0])
 		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
 }
@@ -284,10 +385,16 @@ static bool nothing_ran(const struct run_result *res)
 
 static void run_once(struct attempt *a)
 {
+	struct run_audit audit = a->res.audit;
+	char id[sizeof(a->res.run_id)];
 	int rc;
 
+	/* A second attempt is the same run. */
+	memcpy(id, a->res.run_id, sizeof(id));
 	run_result_release(&a->res);
 	run_result_init(&a->res);
+	memcpy(a->res.run_id, id, sizeof(id));
+	a->res.audit = audit;
 	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
 			  : run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
 	if (rc < 0)
@@ -298,6 +405,7 @@ static void run_once(struct attempt *a)
  * what is there, if that is less. */
 static void run_as_planned(struct attempt *a)
 {
+	enum net_rung rung = a->plan.net.rung;
 	struct cordon_err first;
 
 	if (!a->plan.bare) {
@@ -308,7 +416,8 @@ static void run_as_planned(struct attempt *a)
 		first = a->res.err;
 		if (!plan_with_probe(a))
 			return;
-		if (!a->plan.waived) {
+		/* A lower rung of the network means the same, by other means. */
+		if (!a->plan.waived && a->plan.net.rung == rung) {
 			a->res.err = first;
 			return;
 		}
@@ -347,12 +456,52 @@ static enum host_cgroup find_cgroup(const struct attempt *a, struct cordon_err *
 	return limiter_detect();
 }
 
+/* The first line of the log, before anything can be refused. */
+static int start_record(struct attempt *a, struct cordon_err *err)
+{
+	const struct field_value *f = a->c->policy.base.f;
+	struct run_about about = {
+		.argv = a->request.argv,
+		.cwd = a->request.cwd,
+		.policies = a->request.policy_files,
+		.n_policies = a->c->n_sources,
+		.profile = field_words(KIND_PROFILE)[f[F_PROFILE].number],
+		.backend = field_words(KIND_BACKEND)[f[F_BACKEND].number],
+	};
+	struct run_audit *told = &a->res.audit;
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+
+	told->path = a->record.path;
+	if (record_open(a->c, &a->record, a->res.run_id, &a->reporter.audit, &told->problem,
+			err) < 0)
+		return -1;
+	if (told->problem && a->o->warn) {
+		buf_printf(&line, "warning: this run is not recorded: %s; --audit FILE names "
+				  "another place", told->problem);
+		a->o->warn(a->o->warn_arg, buf_text(&line));
+	}
+	run_report_start(&a->reporter, &about);
+	return 0;
+}
+
+/* The last line, and the answer. */
+static int end_run(struct attempt *a, int *ret_code, struct cordon_answer *ret,
+		   struct cordon_err *err)
+{
+	int rc;
+
+	run_report_end(&a->reporter, &a->plan);
+	*ret_code = run_result_code(&a->res);
+	rc = tell(a->c, a->o, &a->res, &a->plan, ret, err);
+	run_result_release(&a->res);
+	return rc;
+}
+
 static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 		      struct cordon_err *err)
 {
 	struct cordon_err why = { 0 };
 	bool planned;
-	int rc;
 
 	host_probe_quick(&a->report.caps);
 	a->report.caps.cgroup = find_cgroup(a, &why);
@@ -371,10 +520,7 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 		a->res.hint = arena_strndup(&a->c->arena, why.msg, strlen(why.msg));
 	if (planned)
 		run_as_planned(a);
-	*ret_code = run_result_code(&a->res);
-	rc = tell(a->c, a->o, &a->res, &a->plan, ret, err);
-	run_result_release(&a->res);
-	return rc;
+	return end_run(a, ret_code, ret, err);
 }
 
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
@@ -384,7 +530,8 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	struct attempt a = {
 		.c = &c,
 		.o = o,
-		.ro = { .capture = o->capture },
+		.ro = { .capture = o->capture, .reporter = &a.reporter },
+		.reporter = { .res = &a.res },
 		.plan = { .argv = req->command, .backend = "process", .profile = "worktree" },
 	};
 
@@ -400,15 +547,15 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||
-	    run_request(&c, req, &a.request, err) < 0)
+	    run_request(&c, req, &a.request, &a.record, err) < 0)
+		return -1;
+	if (!o->dry_run && start_record(&a, err) < 0)
 		return -1;
 	if (a.res.blocked) {
 		a.res.exec_errno = EPERM;
-		run_result_add_denial(&a.res, "command",
-				      o->shell_text ? o->shell_text : req->command[0],
-				      "blocked by policy", "commands.block without the pattern");
-		*ret_code = 126;
-		return tell(&c, o, &a.res, &a.plan, ret, err);
+		run_report_command(&a.reporter, o->shell_text ? o->shell_text : req->command[0],
+				   a.res.blocked, "commands.block without the pattern");
+		return end_run(&a, ret_code, ret, err);
 	}
 	return run_judged(&a, ret_code, ret, err);
 }

@@ -3,10 +3,12 @@
 #define LIB_RUN_H
 
 #include "lib/compose.h"
+#include "lib/record.h"
 #include "plan/compile.h"
 
-/* What is to be run, by whom, and what it may do without (CORDON_SANDBOX). */
+/* What is to be run, by whom, what it may do without (CORDON_SANDBOX), and
+ * where that is recorded. */
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
-		struct cordon_err *err) MUST_USE;
+		struct record *ret_record, struct cordon_err *err) MUST_USE;
 
 #endif

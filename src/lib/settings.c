@@ -88,6 +88,17 @@ static int replace_names(struct composition *c, struct section *s, enum field_id
 	return append(c, s, id, more);
 }
 
+/* What leads out opens the network for itself [M4]. */
+static void open_network(struct section *s, enum field_id id, struct place at)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	if (id == F_NETWORK_ALLOW ||
+	    (field_leads_out(id) && mode->set && mode->number == NETWORK_NONE))
+		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, at);
+	read_settle_mode(s);
+}
+
 static int add_to(struct composition *c, struct section *s, enum field_id id,
 		  const struct field_value *more)
 {
@@ -95,8 +106,7 @@ static int add_to(struct composition *c, struct section *s, enum field_id id,
 		return replace_names(c, s, id, more);
 	if (append(c, s, id, more) < 0)
 		return -1;
-	if (id == F_NETWORK_ALLOW)
-		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, more->at);
+	open_network(s, id, more->at);
 	return 0;
 }
 
@@ -109,8 +119,9 @@ static bool reaches_phase(enum field_id id, const struct section *base, const st
 	if (fields[id].merge == MERGE_UNION)
 		return true;
 	return field_value_eq(id, &base->f[id], &phase->f[id]) &&
-	       (id != F_NETWORK_ALLOW || field_value_eq(F_NETWORK_MODE, &base->f[F_NETWORK_MODE],
-							&phase->f[F_NETWORK_MODE]));
+	       ((id != F_NETWORK_ALLOW && !field_leads_out(id)) ||
+		field_value_eq(F_NETWORK_MODE, &base->f[F_NETWORK_MODE],
+			       &phase->f[F_NETWORK_MODE]));
 }
 
 static int add_values(struct composition *c, enum field_id id, const struct field_value *more)
@@ -127,8 +138,7 @@ static int add_values(struct composition *c, enum field_id id, const struct fiel
 		/* What the base had no word about, it now has [M2]. */
 		if (fields[id].merge != MERGE_UNION || !phase->f[id].set) {
 			phase->f[id] = c->policy.base.f[id];
-			if (id == F_NETWORK_ALLOW)
-				phase->f[F_NETWORK_MODE] = c->policy.base.f[F_NETWORK_MODE];
+			open_network(phase, id, more->at);
 		} else if (add_to(c, phase, id, more) < 0) {
 			return -1;
 		}
@@ -228,6 +238,13 @@ static int replace_one(struct composition *c, const struct cordon_setting *s)
 		return -1;
 	if (id == F_BACKEND)
 		settle_backend(c, &was);
+	for (size_t i = 0; i < c->policy.n_phases; i++) {
+		struct field_value *v = &c->policy.phases[i].section.f[id];
+
+		/* A phase that has what its base had [M2]. */
+		if (field_in_phase(id) && field_value_eq(id, v, &was))
+			*v = c->policy.base.f[id];
+	}
 	return 0;
 }
 
@@ -256,6 +273,16 @@ int settings_add(struct composition *c, const struct cordon_setting *settings, s
 	return bad;
 }
 
+/* "allowlist" alone is a word about the mode: the hosts are those that the
+ * policy and other settings name. */
+static void forget_lists(struct section *s)
+{
+	struct field_value mode = s->f[F_NETWORK_MODE];
+
+	*s = (struct section){ 0 };
+	s->f[F_NETWORK_MODE] = mode;
+}
+
 static int tighten_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct policy layer;
@@ -269,8 +296,13 @@ static int tighten_one(struct composition *c, const struct cordon_setting *s)
 			    (struct place){ s->origin, 0, 0 }) < 0 ||
 	    read_finish(&r) < 0)
 		return -1;
+	if (id == F_NETWORK_MODE && layer.base.f[id].number == NETWORK_ALLOWLIST)
+		forget_lists(&layer.base);
 	if (policy_intersect(&c->policy, &layer, &c->policy, &c->cuts, &err) < 0)
 		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 }, "%s", err.msg);
+	read_settle_mode(&c->policy.base);
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		read_settle_mode(&c->policy.phases[i].section);
 	return 0;
 }
 

@@ -10,7 +10,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct json_out j = { .out = &out };
-	struct trial_capabilities capabilities = *backend_find_capabilities(NULL);
+	struct trial_capabilities capabilities;
 	struct trial_check_options o = {
 		.capabilities = &capabilities,
 		.agent_hosts = options->agent_hosts,
@@ -26,8 +26,10 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 	if (options->size != sizeof(*options))
 		return err_set(err, CORDON_E_USAGE,
 			       "the options are of another version of cordon.h");
-	if (options->capabilities &&
-	    trial_capabilities_parse(str_from(options->capabilities), &capabilities, err) < 0)
+	if (options->capabilities
+		    ? trial_capabilities_parse(str_from(options->capabilities), &capabilities,
+					       err) < 0
+		    : backend_probe_capabilities(NULL, &capabilities, err) < 0)
 		return -1;
 	if (compose_read_source(&c, file, &src) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);

@@ -24,33 +24,21 @@ static int64_t number(const struct policy *p, enum field_id id)
 /* What the policy asks for and this program does not do yet. */
 static int check_built(const struct policy *p, struct cordon_err *err)
 {
-	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
-
 	if (number(p, F_PROFILE) == PROFILE_WASI)
 		return err_set(err, CORDON_E_HOST,
 			       "profile wasi is not built; use worktree or os_hardened");
 	if (number(p, F_BACKEND) == BACKEND_DOCKER)
 		return err_set(err, CORDON_E_HOST,
 			       "backend docker is not built; use --sandbox process");
-	if (mode->number == NETWORK_ALLOWLIST)
-		return err_set(
-			err, CORDON_E_HOST,
-			"network.mode allowlist is not supported by the process backend yet; "
-			"use --network no-network");
-	if (mode->number == NETWORK_PUBLIC && p->base.f[F_NETWORK_DENY].n)
-		return err_set(
-			err, CORDON_E_HOST,
-			"network.deny under network.mode public is not supported by the process "
-			"backend yet; use --network no-network");
-	if (p->base.f[F_NETWORK_EXPOSE].n)
-		return err_set(
-			err, CORDON_E_HOST,
-			"network.expose is not supported by the process backend yet; remove it");
 	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
 		return err_set(err, CORDON_E_HOST,
 			       "backend none enforces nothing, but the profile is %s; "
 			       "use --no-sandbox to run without any protection",
 			       field_words(KIND_PROFILE)[number(p, F_PROFILE)]);
+	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_NETWORK_MODE) == NETWORK_ALLOWLIST)
+		return err_set(err, CORDON_E_HOST,
+			       "network.mode allowlist is not supported by the backend none; "
+			       "use --sandbox process, or leave the policy out with --no-policy");
 	return 0;
 }
 
@@ -79,11 +67,6 @@ static const struct {
 };
 static_assert(ARRAY_SIZE(protections) == N_PROTECTIONS, "a protection without a feature");
 
-static bool is_public(const struct policy *p)
-{
-	return number(p, F_NETWORK_MODE) == NETWORK_PUBLIC;
-}
-
 unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
 {
 	unsigned bits = 0;
@@ -96,7 +79,7 @@ unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
 	/* Its processes are shown by a /proc that has to be mounted. */
 	if (!(bits & BIT(MOUNT)))
 		bits &= ~BIT(PID);
-	return is_public(p) ? bits & ~BIT(NET) : bits;
+	return net_is_open(&p->base) ? bits & ~BIT(NET) : bits;
 }
 
 static unsigned named(const struct field_value *v)
@@ -118,7 +101,7 @@ static unsigned needed(const struct policy *p, unsigned have)
 {
 	unsigned bits = NAMESPACES | BIT(SECCOMP);
 
-	if (is_public(p))
+	if (net_is_open(&p->base))
 		bits &= ~BIT(NET);
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
 		bits |= BIT(LANDLOCK);
@@ -128,10 +111,14 @@ static unsigned needed(const struct policy *p, unsigned have)
 	return bits | named(&p->base.f[F_REQUIRE]);
 }
 
-/* What this run may do without. */
+/* What this run may do without.  What judges hosts is never one of several
+ * walls: a run goes without it only when it goes without everything. */
 static unsigned dispensable(const struct policy *p, const struct plan_request *r)
 {
 	unsigned required = named(&p->base.f[F_REQUIRE]);
+
+	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base))
+		required |= BIT(NET);
 
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
 		return 0;
@@ -155,10 +142,23 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 	return false;
 }
 
+/* Is every execution looked at?  A program that is many cannot be masked for one
+ * of them. */
+static bool judges_execs(const struct policy *p, const struct plan_request *r)
+{
+	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (r->multi_call || !command_rule_is_plain(v->items[i].command))
+			return true;
+	return false;
+}
+
 static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r)
 {
-	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) && has_guarded(p, r);
+	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) &&
+	       (has_guarded(p, r) || judges_execs(p, r));
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
@@ -170,6 +170,8 @@ enum host_feature plan_find_missing(const struct policy *p, const struct host_ca
 	for (int i = 0; i < N_PROTECTIONS; i++)
 		if (missing & 1u << i)
 			return protections[i].feature;
+	if (!(may_lack & BIT(NET)) && net_find_missing(&p->base, caps) != N_HOST_FEATURES)
+		return net_find_missing(&p->base, caps);
 	/* A filter that cannot ask is half a filter. */
 	if (lacks_guard(p, caps, r) && !(may_lack & BIT(SECCOMP)))
 		return FEATURE_NOTIFY;
@@ -184,6 +186,12 @@ static int refuse_for(enum host_feature missing, struct cordon_err *err)
 		       host_feature_name(missing), host_feature_about(missing));
 }
 
+/* Those say more when what asks for them is named. */
+static bool is_of_gate(enum host_feature f)
+{
+	return f == FEATURE_NET || f == FEATURE_TPROXY || f == FEATURE_ANYIP;
+}
+
 /* Which protections the plan has, lacks, and lacks by consent. */
 static int check_protections(const struct policy *p, const struct host_caps *caps,
 			     const struct plan_request *r, struct plan *plan,
@@ -192,12 +200,16 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	enum host_feature missing = plan_find_missing(p, caps, r);
 	unsigned have = plan_find_offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
 
+	if (is_of_gate(missing) && net_check(&p->base, caps, err) < 0)
+		return -1;
 	if (missing != N_HOST_FEATURES)
 		return refuse_for(missing, err);
 	if (lacks_guard(p, caps, r))
 		have &= ~BIT(SECCOMP);
+	if (net_find_missing(&p->base, caps) != N_HOST_FEATURES)
+		have &= ~BIT(NET);
 	plan->enforced = have;
-	plan->lacking = all & ~have & ~(is_public(p) ? BIT(NET) : 0);
+	plan->lacking = all & ~have & ~(net_is_open(&p->base) ? BIT(NET) : 0);
 	plan->waived = needed(p, have) & plan->lacking;
 	if (plan->waived && r->consent == CONSENT_BARE) {
 		plan->bare = true;
@@ -236,7 +248,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
 	bool mounts = plan->clone_flags & CLONE_NEWNS, net = plan->clone_flags & CLONE_NEWNET;
 	struct seccomp_options o = {
-		.inet = net || is_public(p),
+		.inet = net || net_is_open(&p->base),
 		/* A name in the file system is reached from every network; one
 		 * without (abstract) is held by the network or by Landlock. */
 		.no_unix = !mounts || (!net && caps->landlock < 6),
@@ -244,42 +256,81 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps, 
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
+		.execs = plan->n_rules > 0,
 	};
 
 	if (!caps->seccomp)
 		return 0;
+	plan->asks = o.guard || o.execs;
 	plan->no_inet = !o.inet;
 	plan->no_unix = o.no_unix;
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);
 }
 
-/* A program by its name is masked, wherever it is; a pattern with arguments
- * would need the vector of every execution. */
-static int compile_blocked(const struct policy *p, struct plan *plan, struct cordon_err *err)
+/* A program by its name is masked, wherever it is. */
+static int compile_masked(const struct command_rule *rule, struct plan *plan)
+{
+	struct str name = command_rule_program(rule);
+
+	plan->blocked[plan->n_blocked] = arena_strndup(plan->arena, name.s, name.n);
+	return plan->blocked[plan->n_blocked++] ? 0 : -1;
+}
+
+static int compile_rule(const struct command_rule *rule, struct plan *plan)
+{
+	struct str name = command_rule_program(rule);
+	struct plan_rule *r = &plan->rules[plan->n_rules++];
+	char message[COMMAND_WHY];
+
+	command_rule_message(rule, message);
+	*r = (struct plan_rule){
+		.rule = rule,
+		.text = arena_strndup(plan->arena, rule->text.s, rule->text.n),
+		.program = name.n ? arena_strndup(plan->arena, name.s, name.n) : NULL,
+		.message = arena_strndup(plan->arena, message, strlen(message)),
+	};
+	return r->text && r->message && (r->program || !name.n) ? 0 : -1;
+}
+
+/* What is more than a program, or a part of one, needs the vector of every
+ * execution; then the others are judged by it, too. */
+static int compile_blocked(const struct policy *p, const struct plan_request *r, struct plan *plan,
+			   struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+	bool judged = judges_execs(p, r);
 
 	if (v->n && !(plan->clone_flags & CLONE_NEWNS))
 		return err_set(err, CORDON_E_HOST,
 			       "commands.block needs mount, which this machine does not offer; "
 			       "cordon doctor says what to do");
 	plan->blocked = arena_new(plan->arena, v->n + 1, sizeof(*plan->blocked));
-	if (!plan->blocked)
+	plan->rules = arena_new(plan->arena, v->n + 1, sizeof(*plan->rules));
+	if (!plan->blocked || !plan->rules)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct command_rule *rule = v->items[i].command;
 
-		if (rule->n_words != 1 || rule->has_operators ||
-		    memchr(rule->text.s, '*', rule->text.n))
-			return err_set(err, CORDON_E_HOST,
-				       "commands.block: '%.*s' is not supported by the process "
-				       "backend yet; "
-				       "write programs by their names",
-				       STR_FMT(rule->text));
-		plan->blocked[plan->n_blocked] =
-			arena_strndup(plan->arena, rule->words[0].s, rule->words[0].n);
-		if (!plan->blocked[plan->n_blocked++])
+		if ((command_rule_is_plain(rule) && compile_masked(rule, plan) < 0) ||
+		    (judged && compile_rule(rule, plan) < 0))
 			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int compile_net(const struct policy *p, const struct host_caps *caps,
+		       const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	const struct net_options o = { caps, r->environ, r->reroutes, r->n_reroutes };
+
+	if (net_compile(p, &p->base, &o, plan->arena, &plan->net, err) < 0)
+		return -1;
+	for (size_t i = 0; r->all_phases && i < p->n_phases; i++) {
+		const struct phase *phase = &p->phases[i];
+		struct plan_net net;
+
+		if (net_compile(p, &phase->section, &o, plan->arena, &net, err) < 0)
+			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
 	}
 	return 0;
 }
@@ -306,7 +357,8 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
-		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup);
+		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup,
+						    plan->net.rung);
 }
 
 /* What the tree adds to its writable roots is counted where that is asked for.
@@ -335,15 +387,16 @@ static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
 	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
 }
 
-/* Names that nobody can guard are a part of the filter that is missing. */
+/* Names and executions that nobody can guard are a part of the filter that is
+ * missing. */
 static int settle_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
-	if (!plan->n_guarded || (caps->notify && caps->seccomp))
+	if ((!plan->n_guarded && !plan->n_rules) || (caps->notify && caps->seccomp))
 		return 0;
 	if (!(dispensable(p, r) & BIT(SECCOMP)))
 		return refuse_for(FEATURE_NOTIFY, err);
-	plan->n_guarded = 0;
+	plan->n_guarded = plan->n_rules = 0;
 	plan->enforced &= ~BIT(SECCOMP);
 	plan->lacking |= BIT(SECCOMP);
 	plan->waived |= BIT(SECCOMP);
@@ -379,13 +432,16 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		plan.lacking = (1u << N_PROTECTIONS) - 1;
 	}
 	if (!plan.bare) {
+		if (compile_net(p, caps, r, &plan, err) < 0)
+			return -1;
 		compile_namespaces(&plan);
 		drop_uncounted(caps, &plan);
 		name_enforcers(p, caps, &plan);
 		if (check_counted(p, &plan, err) < 0 ||
 		    files_compile(p, r, caps, &plan, err) < 0 ||
+		    compile_blocked(p, r, &plan, err) < 0 ||
 		    settle_guard(p, caps, r, &plan, err) < 0 ||
-		    compile_blocked(p, &plan, err) < 0 || compile_filter(p, caps, &plan, err) < 0)
+		    compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}
 	*ret = plan;

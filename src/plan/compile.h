@@ -28,7 +28,12 @@ struct plan_request {
 	const char **policy_files;		/* absolute; stay unwritable, and unmade */
 	size_t n_policy_files, cap_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
+	bool multi_call;		/* a program that is many (busybox) is where programs are */
+	const char *audit;		/* the log, or its folder; absolute, or NULL */
 	enum plan_consent consent;
+	const struct net_reroute *reroutes;	/* --connect-to */
+	size_t n_reroutes;
+	bool all_phases;		/* refuse a phase that this machine cannot hold, too */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

@@ -47,6 +47,9 @@ static const struct {
 	{ F_NETWORK_MODE, BIT(SECCOMP), ANY_CGROUP, "seccomp (socket of AF_INET, AF_INET6)" },
 	{ F_NETWORK_LISTEN, BIT(NET), ANY_CGROUP, "network namespace" },
 	{ F_NETWORK_LISTEN, BIT(SECCOMP), ANY_CGROUP, "seccomp (socket of AF_INET, AF_INET6)" },
+	{ F_NETWORK_TLS, 0, ANY_CGROUP, "nothing leads out" },
+	{ F_NETWORK_UPSTREAM_PROXY, 0, ANY_CGROUP, "nothing leads out" },
+	{ F_NETWORK_CONNECTIONS, 0, ANY_CGROUP, "nothing leads out" },
 	{ F_LIMITS_MEMORY, 0, HOST_CGROUP_V2, "cgroup v2 memory.max" },
 	{ F_LIMITS_MEMORY, 0, HOST_CGROUP_V1, "cgroup v1 memory.limit_in_bytes" },
 	{ F_LIMITS_MEMORY, BIT(PID), ANY_CGROUP, "accounting of the tree (/proc), SIGKILL" },
@@ -69,16 +72,52 @@ static const struct {
 	{ F_ENV_SET, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_ENV_STRIP, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_PROCESSES_DEBUG, BIT(SECCOMP), ANY_CGROUP, "seccomp (ptrace)" },
+	{ F_COMMANDS_BLOCK, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP,
+	  "mount namespace (mask of the program); with arguments: seccomp notification (execve)" },
 	{ F_COMMANDS_BLOCK, BIT(MOUNT), ANY_CGROUP, "mount namespace (mask of the program)" },
 };
 
-const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
-			  enum host_cgroup cgroup)
+/* What holds where the gate does; the rung itself says what is behind it. */
+static const struct {
+	enum field_id id;
+	const char *by;
+} gate_rows[] = {
+	{ F_NETWORK_ALLOW, "the gate: judged by name, resolved and dialled outside" },
+	{ F_NETWORK_DENY, "the gate: judged by name and by what it resolves to" },
+	{ F_NETWORK_EXPOSE, "the gate: a listener on the caller's loopback" },
+	{ F_NETWORK_HOST_PORTS, "the gate: dialled outside" },
+	{ F_NETWORK_UDP_ALLOW, "the gate: datagrams of one socket a port" },
+	{ F_NETWORK_TLS, "the gate: ClientHello and HTTP requests are read" },
+	{ F_NETWORK_UPSTREAM_PROXY, "the gate: HTTP CONNECT" },
+	{ F_NETWORK_CONNECTIONS, "the gate: counted where they are accepted" },
+};
+
+static const char *find_of_network(enum field_id id, enum net_rung rung)
 {
+	if (rung == NET_OPEN)
+		return net_rung_about(NET_OPEN);
+	if (rung == NET_CLOSED)
+		return NULL;
+	if (rung == N_NET_RUNGS)
+		return "nothing: refused";
+	if (id == F_NETWORK_MODE)
+		return net_rung_about(rung);
+	for (size_t i = 0; i < ARRAY_SIZE(gate_rows); i++)
+		if (gate_rows[i].id == id)
+			return gate_rows[i].by;
+	return NULL;
+}
+
+const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
+			  enum host_cgroup cgroup, enum net_rung rung)
+{
+	const char *by;
+
 	if (p->base.f[F_BACKEND].number == BACKEND_NONE && id > F_MAY_LACK)
 		return "nothing: backend none";
-	if (id == F_NETWORK_MODE && p->base.f[F_NETWORK_MODE].number == NETWORK_PUBLIC)
-		return "nothing: the host's network is meant";
+	by = str_is(field_table(id), "network") ? find_of_network(id, rung) : NULL;
+	if (by)
+		return by;
 	if (id == F_LIMITS_DISK && policy_is_written(p, id) && p->base.f[F_FILES_WRITE].n)
 		return "size of each private tmpfs; accounting of writable roots, SIGKILL";
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -3,11 +3,13 @@
 #define PLAN_ENFORCE_H
 
 #include "host/caps.h"
+#include "plan/net.h"
 #include "policy/model.h"
 
 /* A few words, such as "mount namespace + Landlock"; `enforced` are the bits of
- * enum protection that a plan has. */
+ * enum protection that a plan has, `rung` holds the section's network
+ * (N_NET_RUNGS: nothing can). */
 const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
-			  enum host_cgroup cgroup);
+			  enum host_cgroup cgroup, enum net_rung rung);
 
 #endif

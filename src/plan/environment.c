@@ -5,6 +5,7 @@
 #include "plan/environment.h"
 
 #include "plan/presets.h"
+#include "policy/proxy.h"
 
 struct environment {
 	struct arena *arena;
@@ -22,11 +23,25 @@ static struct str name_of(const char *entry)
 	return str_first(all, str_find(all, '='));
 }
 
+/* Credentials of the proxy in front are never seen inside. */
+static bool is_of_proxy(const struct environment *e, struct str name)
+{
+	const struct field_value *proxy = &e->section->f[F_NETWORK_UPSTREAM_PROXY];
+	struct proxy_text text;
+	char why[HOST_WHY];
+
+	return proxy->set && (proxy_text_parse(proxy->text, &text, why) < 0 ||
+			      proxy_text_takes(&text, name));
+}
+
 static bool is_stripped(const struct environment *e, struct str name)
 {
 	const struct field_value *strip = &e->section->f[F_ENV_STRIP];
 
 	char upper[256];
+
+	if (is_of_proxy(e, name))
+		return true;
 
 	/* openai_api_key is as good a key; a name that long is none we know. */
 	for (size_t i = 0; i < name.n && i < sizeof(upper); i++)

@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "plan/landlock.h"
+#include "plan/net_inside.h"
 #include "plan/presets.h"
 
 struct files {
@@ -272,6 +273,31 @@ static int add_sockets(struct files *f)
 	return 0;
 }
 
+/* With a gate every name server is ours, so any will do; what the host's files
+ * say of search domains, addresses and services that are asked instead does not
+ * hold inside.  A file that is not there needs no other. */
+static void add_network(struct files *f)
+{
+	static const struct {
+		const char *path, *text;
+	} texts[] = {
+		{ "/etc/resolv.conf", "nameserver 127.0.0.1\n" },
+		{ "/etc/hosts", "127.0.0.1 localhost cordon\n"
+				"::1 localhost cordon ip6-localhost ip6-loopback\n" },
+		{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
+					"hosts: files dns\nnetworks: files\nprotocols: files\n"
+					"services: files\nethers: files\nrpc: files\n" },
+	};
+
+	if (!net_has_gate(&f->plan->net) || f->in_place)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
+		if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
+			add_access(f, texts[i].path, LL_READ, true);
+	}
+}
+
 /* ---- what is cut out ---------------------------------------------------- */
 
 /* What exists is mounted read-only over itself, what does not is guarded. */
@@ -497,19 +523,28 @@ static int check_roots(struct files *f)
 	return 0;
 }
 
-/* Whoever sees the folder of live runs could end them. */
-static void hide_live_root(struct files *f)
+static bool is_covered(const struct plan *p, const char *path)
 {
-	struct plan *p = f->plan;
-
-	for (size_t i = 0; i < p->n_mounts && !p->mask_live_root; i++) {
+	for (size_t i = 0; i < p->n_mounts; i++) {
 		const struct plan_mount *m = &p->mounts[i];
 
-		p->mask_live_root = !m->keep && m->source && m->kind != MOUNT_LINK &&
-				    path_within(p->live_root, m->source);
+		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    path_within(path, m->source))
+			return true;
 	}
-	if (p->mask_live_root)
-		add_mount(f, MOUNT_MASK, NULL, p->live_root)->optional = true;
+	return false;
+}
+
+/* A place of our own is not seen inside, whatever root covers it; nor is there
+ * another one made in its stead, after a folder above it was moved away. */
+static bool hide(struct files *f, const char *path)
+{
+	if (!is_covered(f->plan, path))
+		return false;
+	mask(f, path);
+	if (is_within(f, F_FILES_WRITE, path))
+		add_guarded(f, path);
+	return true;
 }
 
 /* Rights cannot be taken back inside what they are given for.  A preset that
@@ -568,9 +603,16 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
 	add_roots(&f);
-	if (add_sockets(&f) < 0 || add_protected(&f) < 0 || add_masks(&f) < 0)
+	if (add_sockets(&f) < 0)
 		return -1;
-	hide_live_root(&f);
+	add_network(&f);
+	if (add_protected(&f) < 0 || add_masks(&f) < 0)
+		return -1;
+	/* Whoever sees the folder of live runs could end them; whoever can write the
+	 * log could change what it says. */
+	plan->mask_live_root = hide(&f, plan->live_root);
+	if (r->audit)
+		hide(&f, r->audit);
 	if (f.in_place && check_in_place(&f) < 0)
 		return -1;
 	if (!plan->landlock)

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/net.h"
 #include "policy/field.h"
 
 /* As in require, may_lack and the result. */
@@ -32,6 +33,7 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
+	MOUNT_TEXT,		/* a read-only file that holds source, in place of what is there */
 	N_PLAN_MOUNT_KINDS
 };
 
@@ -78,6 +80,16 @@ struct plan_name {
 	bool mask;		/* unreadable; else read-only */
 };
 
+struct command_rule;
+
+/* One blocked command. */
+struct plan_rule {
+	const struct command_rule *rule;
+	const char *text;	/* as written */
+	const char *program;	/* the name of the one program it is about, or NULL */
+	const char *message;	/* what is said when it blocks something */
+};
+
 /* INT64_MAX: none. */
 struct plan_limits {
 	int64_t memory;			/* bytes of the tree */
@@ -113,6 +125,9 @@ struct plan {
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;
 	size_t n_blocked;
+	/* What every execution is judged by (execs.h); none: nobody is asked. */
+	struct plan_rule *rules;
+	size_t n_rules;
 	/* Sockets of the host that stay in reach, and all below. */
 	const char **sockets;
 	size_t n_sockets;
@@ -128,6 +143,7 @@ struct plan {
 	bool mask_live_root;		/* a root covers it */
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
+	bool asks;			/* it hands calls over, which a guard must answer */
 	bool no_inet, no_unix;		/* families of sockets that it refuses */
 
 	const char *cwd;		/* inside */
@@ -135,6 +151,7 @@ struct plan {
 	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
+	struct plan_net net;
 	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 

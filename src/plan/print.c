@@ -22,7 +22,7 @@ static const char *const mount_words[] = {
 	[MOUNT_RO] = "read-only",	 [MOUNT_SYSTEM] = "read-only", [MOUNT_RW] = "writable",
 	[MOUNT_DEV] = "device",		 [MOUNT_MASK] = "masked",      [MOUNT_TMPFS] = "private",
 	[MOUNT_PROC] = "own processes",	 [MOUNT_DEVPTS] = "terminals", [MOUNT_LINK] = "link",
-	[MOUNT_DIR] = "directory",
+	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",
 };
 static_assert(ARRAY_SIZE(mount_words) == N_PLAN_MOUNT_KINDS, "a mount without words");
 
@@ -37,6 +37,7 @@ static const char *const mount_features[] = {
 	[MOUNT_DEVPTS] = "devpts",
 	[MOUNT_LINK] = "symlink",
 	[MOUNT_DIR] = "mkdir",
+	[MOUNT_TEXT] = "bind of a file of its own",
 };
 static_assert(ARRAY_SIZE(mount_features) == N_PLAN_MOUNT_KINDS, "a mount without a feature");
 
@@ -137,6 +138,9 @@ static void print_files(const struct plan *p, struct buf *out)
 	for (size_t i = 0; i < p->n_blocked; i++)
 		buf_printf(out, "blocked    %-12s %s: mount (mask of each file of that name)\n",
 			   "program", p->blocked[i]);
+	for (size_t i = 0; i < p->n_rules; i++)
+		buf_printf(out, "blocked    %-12s %s: seccomp notification (execve, execveat)\n",
+			   "command", p->rules[i].text);
 	for (size_t i = 0; i < p->n_guarded; i++)
 		buf_printf(out, "guard      %-12s %s: seccomp notification\n", "no creation",
 			   p->guarded[i]);
@@ -155,6 +159,7 @@ static void print_cage(const struct plan *p, struct buf *out)
 				   namespaces[i].effect);
 	print_files(p, out);
 	buf_puts(out, "rights     none         no capability, PR_SET_NO_NEW_PRIVS\n");
+	net_print(&p->net, out);
 	if (p->filter)
 		buf_printf(out, "seccomp    %-12s %zu instructions\n", "filter", p->n_filter);
 	if (p->no_inet)

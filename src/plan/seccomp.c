@@ -42,6 +42,7 @@ enum verdict {
 	VERDICT_EPERM,
 	VERDICT_ENOSYS,
 	VERDICT_MAKE,			/* to the guard, if there is one; else ALLOW */
+	VERDICT_EXEC,			/* the same, if executions are judged */
 	/* ALLOW by an option of that name, and if it is off: */
 	VERDICT_PTRACE,			/* EPERM */
 	VERDICT_NAMESPACES,		/* EPERM */
@@ -397,6 +398,7 @@ static const struct {
 	{ VERDICT_MODE_2, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_2 },
 	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
 	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
+	{ VERDICT_EXEC, OPTION(execs), VERDICT_EXEC, VERDICT_ALLOW },
 };
 
 static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
@@ -455,11 +457,14 @@ static size_t put_tree(struct emitter *e, const struct span *spans, size_t n)
 
 static void put_answers(struct emitter *e)
 {
+	size_t ask;
+
 	e->places[VERDICT_ENOSYS] = refuse(e, ENOSYS);
 	e->places[VERDICT_EPERM] = e->eperm = refuse(e, EPERM);
 	e->places[VERDICT_ALLOW] = e->allow = answer(e, SECCOMP_RET_ALLOW);
-	e->make = e->o->guard ? answer(e, SECCOMP_RET_USER_NOTIF) : e->allow;
-	e->places[VERDICT_MAKE] = e->make;
+	ask = e->o->guard || e->o->execs ? answer(e, SECCOMP_RET_USER_NOTIF) : e->allow;
+	e->places[VERDICT_MAKE] = e->make = e->o->guard ? ask : e->allow;
+	e->places[VERDICT_EXEC] = e->o->execs ? ask : e->allow;
 }
 
 static void put_program(struct emitter *e, uint32_t arch)

@@ -28,6 +28,7 @@ struct seccomp_options {
 	bool setid;		/* files can become set-user-id and set-group-id */
 	bool guard;		/* calls that make names are handed to the guard; programs cannot
 				 * restrict themselves by Landlock, as it could not follow */
+	bool execs;		/* executions are handed to the guard */
 };
 
 /* The filter for these options, in the arena; the same options give the same

@@ -54,6 +54,32 @@ static void check_map(struct reader *r, struct section *s)
 
 /* ---- network ------------------------------------------------------------ */
 
+void read_settle_mode(struct section *s)
+{
+	const struct field_value *mode = fv(s, F_NETWORK_MODE);
+
+	if (!mode->set || mode->number == NETWORK_PUBLIC)
+		return;
+	for (int id = 0; id < N_FIELDS; id++)
+		if (field_leads_out((enum field_id)id))
+			read_list_start(s, (enum field_id)id, mode->at);
+	if (!s->f[F_NETWORK_TLS].set)
+		read_number(s, F_NETWORK_TLS, TLS_STRICT, mode->at);
+	if (mode->number == NETWORK_ALLOWLIST)
+		read_list_start(s, F_NETWORK_ALLOW, mode->at);
+}
+
+/* [M4]: what leads out of a closed network. */
+static void check_closed(struct reader *r, struct section *s)
+{
+	for (int id = 0; id < N_FIELDS; id++)
+		if (field_leads_out((enum field_id)id) && s->f[id].n)
+			diag_error(r->diags, s->f[id].at,
+				   "%s is not valid when network.mode is \"no-network\"; "
+				   "change the mode or remove the list",
+				   fields[id].key);
+}
+
 /* [M4] */
 static void settle_network(struct reader *r, struct section *s)
 {
@@ -61,12 +87,11 @@ static void settle_network(struct reader *r, struct section *s)
 
 	if (allow->set && !mode->set)
 		read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, allow->at);
-	if (!mode->set)
+	read_settle_mode(s);
+	if (!mode->set || mode->number == NETWORK_ALLOWLIST)
 		return;
-	if (mode->number == NETWORK_ALLOWLIST) {
-		read_list_start(s, F_NETWORK_ALLOW, mode->at);
-		return;
-	}
+	if (mode->number == NETWORK_NONE)
+		check_closed(r, s);
 	if (allow->n)
 		diag_error(r->diags, allow->at,
 			   "network.allow is only valid when network.mode is \"allowlist\"; "
@@ -74,9 +99,9 @@ static void settle_network(struct reader *r, struct section *s)
 	*allow = (struct field_value){ 0 };
 }
 
-int read_check_hosts(struct reader *r, const struct section *s)
+static int check_granted(struct reader *r, const struct section *s, enum field_id id)
 {
-	const struct field_value *allow = &s->f[F_NETWORK_ALLOW], *deny = &s->f[F_NETWORK_DENY];
+	const struct field_value *allow = &s->f[id], *deny = &s->f[F_NETWORK_DENY];
 	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
 	const struct item *const *by;
 	struct cordon_err err;
@@ -95,10 +120,21 @@ int read_check_hosts(struct reader *r, const struct section *s)
 		host_rule_print(by[i]->host, &rule);
 		bad = diag_error(
 			r->diags, allow->items[i].at,
-			"network.allow: '%s' can never match, since network.deny has '%s'; "
-			"remove one",
-			buf_text(&what), buf_text(&rule));
+			"%s: '%s' can never match, since network.deny has '%s'; remove one",
+			fields[id].key, buf_text(&what), buf_text(&rule));
 	}
+	return bad;
+}
+
+/* The lists that a deny rule can make dead. */
+static const enum field_id granting[] = { F_NETWORK_ALLOW, F_NETWORK_UDP_ALLOW };
+
+int read_check_hosts(struct reader *r, const struct section *s)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(granting); i++)
+		bad |= check_granted(r, s, granting[i]);
 	return bad;
 }
 
@@ -106,10 +142,12 @@ int read_check_hosts(struct reader *r, const struct section *s)
 static void check_dead_allows(struct reader *r, const struct section *s,
 			      const struct section *base)
 {
-	if (base && field_value_is_shared(&s->f[F_NETWORK_ALLOW], &base->f[F_NETWORK_ALLOW]) &&
-	    field_value_is_shared(&s->f[F_NETWORK_DENY], &base->f[F_NETWORK_DENY]))
-		return;
-	read_check_hosts(r, s);
+	bool same_deny = base && field_value_is_shared(&s->f[F_NETWORK_DENY],
+						       &base->f[F_NETWORK_DENY]);
+
+	for (size_t i = 0; i < ARRAY_SIZE(granting); i++)
+		if (!same_deny || !field_value_is_shared(&s->f[granting[i]], &base->f[granting[i]]))
+			check_granted(r, s, granting[i]);
 }
 
 /* ---- files -------------------------------------------------------------- */
@@ -293,10 +331,20 @@ static int finish_base(struct reader *r)
 /* [M2] */
 static void inherit(const struct section *base, struct section *s)
 {
-	for (int id = 0; id < N_FIELDS; id++)
-		if (!s->f[id].set && field_in_phase((enum field_id)id) &&
-		    (id != F_NETWORK_ALLOW || s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST))
-			s->f[id] = base->f[id];
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	for (int i = 0; i < N_FIELDS; i++) {
+		enum field_id id = (enum field_id)i;
+
+		if (s->f[i].set || !field_in_phase(id) ||
+		    (id == F_NETWORK_ALLOW && mode->number != NETWORK_ALLOWLIST))
+			continue;
+		s->f[i] = base->f[i];
+		/* [M4]: a phase without a network has none of it. */
+		if (field_leads_out(id) && mode->number == NETWORK_NONE)
+			s->f[i] = (struct field_value){ .set = base->f[i].set,
+							.at = base->f[i].at };
+	}
 }
 
 static int finish_phase(struct reader *r, struct section *s)
@@ -317,6 +365,8 @@ static bool has_hosts_of_base(const struct reader *r, const struct section *s)
 	const struct section *base = &r->policy->base;
 
 	return field_value_is_shared(&s->f[F_NETWORK_ALLOW], &base->f[F_NETWORK_ALLOW]) &&
+	       (!s->f[F_NETWORK_UDP_ALLOW].n ||
+		field_value_is_shared(&s->f[F_NETWORK_UDP_ALLOW], &base->f[F_NETWORK_UDP_ALLOW])) &&
 	       (field_value_is_shared(&s->f[F_NETWORK_DENY], &base->f[F_NETWORK_DENY]) ||
 		(!s->f[F_NETWORK_DENY].n && !base->f[F_NETWORK_DENY].n));
 }
@@ -334,7 +384,8 @@ int read_finish(struct reader *r)
 		if (finish_phase(r, &phase->section) < 0)
 			return -1;
 		if (!has_hosts_of_base(r, s))
-			work += s->f[F_NETWORK_ALLOW].n + s->f[F_NETWORK_DENY].n;
+			work += s->f[F_NETWORK_ALLOW].n + s->f[F_NETWORK_UDP_ALLOW].n +
+				s->f[F_NETWORK_DENY].n;
 		if (work > MAX_PHASE_HOSTS)
 			return diag_error(
 				r->diags, phase->at,

@@ -5,9 +5,11 @@
 #include <ctype.h>
 #include <limits.h>
 
+#include "base/program.h"
 #include "policy/shell/command_priv.h"
 #include "policy/shell/expand.h"
 #include "policy/shell/shell.h"
+#include "policy/shell/wrapper.h"
 
 /* Long options that are one letter, by program.  Abbreviations count, as
  * getopt_long takes them. */
@@ -120,10 +122,11 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 /* Names */
 
 /* Other names under which distributions install the same program. */
+static const char *const families[] = { "mkfs", "fsck" };
+
 static bool is_variant(struct str name, struct str want)
 {
 	static const char *const suffixes[] = { "openbsd", "traditional", "exe" };
-	static const char *const families[] = { "mkfs", "fsck" };
 	struct str rest;
 
 	if (name.n <= want.n + 1 || memcmp(name.s, want.s, want.n) != 0 || name.s[want.n] != '.')
@@ -355,17 +358,52 @@ bool command_arguments_match(const struct command_rule *r, const struct str *arg
 	return true;
 }
 
+/* The program that a multi-call one is told to be. */
+static struct str applet_name(struct str word)
+{
+	static const char option[] = "--coreutils-prog=";
+
+	return str_starts(word, option) ? str_from_pos(word, sizeof(option) - 1) : word;
+}
+
 bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n)
 {
-	for (; n && !r->has_operators; argv++, n--) {
-		struct str name = command_base_name(argv[0]);
+	struct str word = n ? argv[0] : STR("");
 
-		if (command_name_check(r, argv[0]) == COMMAND_MATCHES)
+	for (; n && !r->has_operators; word = n ? applet_name(argv[0]) : STR("")) {
+		if (command_name_check(r, word) == COMMAND_MATCHES)
 			return command_arguments_match(r, argv, n, false);
 		/* One program under many names: it becomes the applet without another
 		 * exec. */
-		if (!str_is(name, "busybox") && !str_is(name, "toybox"))
+		if (!program_is_multi_call(command_base_name(word)))
 			break;
+		argv++;
+		n--;
 	}
 	return false;
+}
+
+void command_rule_message(const struct command_rule *r, char message[COMMAND_WHY])
+{
+	command_say(message, "contains '", r->text, "'", 200);
+}
+
+bool command_is_shell(struct str word)
+{
+	return wrapper_is_shell(command_base_name(word));
+}
+
+bool command_rule_is_plain(const struct command_rule *r)
+{
+	struct str name = command_base_name(r->words[0]);
+
+	return r->n_words == 1 && !r->has_operators && str_find(name, '*') == name.n &&
+	       !in_list(name, families, ARRAY_SIZE(families));
+}
+
+struct str command_rule_program(const struct command_rule *r)
+{
+	struct str name = command_base_name(r->words[0]);
+
+	return r->has_operators || str_find(name, '*') < name.n ? STR("") : name;
 }

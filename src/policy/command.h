@@ -36,6 +36,17 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
  * Programs that exec another one (sudo, env) are not looked into: that exec
  * will be asked about, too.  busybox does not exec, so its applet counts. */
 bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n);
+/* The same for a pattern with shell syntax, against the text that a shell is
+ * given: white space is collapsed in both.  False for every other pattern. */
+bool command_rule_in_text(const struct command_rule *r, struct str text);
+/* "Command blocked by sandbox policy: contains '…'" */
+void command_rule_message(const struct command_rule *r, char message[COMMAND_WHY]);
+/* A program and nothing else: whoever takes its file away has blocked it. */
+bool command_rule_is_plain(const struct command_rule *r);
+/* The name of the one program it is about; empty if it is about text or many. */
+struct str command_rule_program(const struct command_rule *r);
+/* Does this program read shell text?  The word may be a path. */
+bool command_is_shell(struct str word);
 
 struct command_verdict {
 	bool blocked;

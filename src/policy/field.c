@@ -17,6 +17,7 @@ static const char *const backend_words[] = { "none", "process", "docker", NULL }
 static const char *const mode_words[] = { "public", "allowlist", "no-network", NULL };
 static const char *const switch_words[] = { "true", "false", NULL };
 static const char *const listen_words[] = { "private", NULL };
+static const char *const tls_words[] = { "name-only", "strict", NULL };
 static const char *const protection_words[] = {
 	"userns", "mount", "pid", "ipc", "uts", "net", "landlock", "seccomp", "cgroup", NULL };
 static const char *const preset_words[] = {
@@ -27,6 +28,7 @@ static_assert(ARRAY_SIZE(backend_words) == N_BACKEND_WORDS + 1, "backend_words d
 static_assert(ARRAY_SIZE(mode_words) == N_NETWORK_MODES + 1, "mode_words does not match");
 static_assert(ARRAY_SIZE(switch_words) == N_SWITCH_WORDS + 1, "switch_words does not match");
 static_assert(ARRAY_SIZE(listen_words) == N_LISTEN_WORDS + 1, "listen_words does not match");
+static_assert(ARRAY_SIZE(tls_words) == N_TLS_WORDS + 1, "tls_words does not match");
 static_assert(ARRAY_SIZE(protection_words) == N_PROTECTIONS + 1,
 	      "protection_words does not match");
 static_assert(ARRAY_SIZE(preset_words) == N_FILE_PRESETS + 1, "preset_words does not match");
@@ -41,11 +43,15 @@ static const struct {
 	[KIND_BACKEND] = { SHAPE_WORD, backend_words, "a backend" },
 	[KIND_NETWORK_MODE] = { SHAPE_WORD, mode_words, "a network mode" },
 	[KIND_LISTEN] = { SHAPE_WORD, listen_words, "a word" },
+	[KIND_TLS] = { SHAPE_WORD, tls_words, "a word" },
 	[KIND_SWITCH] = { SHAPE_WORD, switch_words, "true or false" },
 	[KIND_SIZE] = { SHAPE_NUMBER, NULL, "a size such as \"512M\", or \"none\"" },
 	[KIND_COUNT] = { SHAPE_NUMBER, NULL, "a whole number of at least 1, or \"none\"" },
 	[KIND_DURATION] = { SHAPE_NUMBER, NULL, "a duration such as \"10m\", or \"none\"" },
+	[KIND_CONNECTIONS] = { SHAPE_NUMBER, NULL,
+			       "a whole number from 1 to " TEXT_OF(MAX_CONNECTIONS) },
 	[KIND_TEXT] = { SHAPE_TEXT, NULL, "a text" },
+	[KIND_PROXY] = { SHAPE_TEXT, NULL, "a proxy such as \"http://proxy.example:3128\"" },
 	[KIND_PROTECTIONS] = { SHAPE_LIST, protection_words, "a list of protections" },
 	[KIND_PRESETS] = { SHAPE_LIST, preset_words, "a list of presets" },
 	[KIND_ROOTS] = { SHAPE_LIST, NULL, "a list of paths" },
@@ -54,6 +60,7 @@ static const struct {
 	[KIND_ALLOW_HOSTS] = { SHAPE_LIST, NULL, "a list of host patterns" },
 	[KIND_DENY_HOSTS] = { SHAPE_LIST, NULL, "a list of host patterns" },
 	[KIND_PORTS] = { SHAPE_LIST, NULL, "a list of ports such as [8080]" },
+	[KIND_ENDPOINTS] = { SHAPE_LIST, NULL, "a list of HOST:PORT" },
 	[KIND_ENV_NAMES] = { SHAPE_LIST, NULL, "a list of names; a name may end in *" },
 	[KIND_ENV_GLOBS] = { SHAPE_LIST, NULL, "a list of names; * stands for anything" },
 	[KIND_COMMANDS] = { SHAPE_LIST, NULL, "a list of commands" },
@@ -103,6 +110,11 @@ bool field_in_phase(enum field_id id)
 	struct str table = field_table(id);
 
 	return str_is(table, "network") || str_is(table, "limits") || str_is(table, "env");
+}
+
+bool field_leads_out(enum field_id id)
+{
+	return id == F_NETWORK_HOST_PORTS || id == F_NETWORK_UDP_ALLOW;
 }
 
 enum field_id field_find(struct str key)

@@ -20,13 +20,16 @@ enum field_kind {
 	KIND_BACKEND,
 	KIND_NETWORK_MODE,
 	KIND_LISTEN,
+	KIND_TLS,
 	KIND_SWITCH,		/* true or false, not in quotes */
 	/* a number; LIMIT_NONE is "none" */
 	KIND_SIZE,
 	KIND_COUNT,
 	KIND_DURATION,
+	KIND_CONNECTIONS,	/* never LIMIT_NONE */
 	/* one text */
 	KIND_TEXT,
+	KIND_PROXY,		/* http://HOST:PORT, perhaps with ${NAME} in it */
 	/* lists */
 	KIND_PROTECTIONS,
 	KIND_PRESETS,
@@ -36,6 +39,7 @@ enum field_kind {
 	KIND_ALLOW_HOSTS,
 	KIND_DENY_HOSTS,
 	KIND_PORTS,
+	KIND_ENDPOINTS,		/* one host with one port each */
 	KIND_ENV_NAMES,
 	KIND_ENV_GLOBS,
 	KIND_COMMANDS,
@@ -44,8 +48,8 @@ enum field_kind {
 	N_FIELD_KINDS
 };
 
-/* How two values become one.  Except for JOIN and SAME the order of the two
- * does not matter. */
+/* How two values become one.  Except for JOIN, SAME and FIRST the order of the
+ * two does not matter. */
 enum field_merge {
 	MERGE_STRICTEST,	/* the word that allows less */
 	MERGE_LEAST,		/* the smaller number */
@@ -55,6 +59,8 @@ enum field_merge {
 	MERGE_HOSTS,		/* by what both patterns match */
 	MERGE_JOIN,		/* both; the first one's value where they differ */
 	MERGE_SAME,		/* equal, or an error */
+	MERGE_FIRST,		/* the first one's; without it the second one's, unless the
+				 * first restricts the network */
 	N_FIELD_MERGES
 };
 
@@ -85,6 +91,8 @@ const char *field_expects(enum field_kind kind);
 size_t field_most(enum field_kind kind);
 /* Can a phase override it? */
 bool field_in_phase(enum field_id id);
+/* Is it a list that is empty where the mode is no-network? */
+bool field_leads_out(enum field_id id);
 /* The table it stands in ("network"), or "" for the top; and its last part. */
 struct str field_table(enum field_id id);
 const char *field_leaf(enum field_id id);
@@ -103,6 +111,7 @@ enum backend_word { BACKEND_NONE, BACKEND_PROCESS, BACKEND_DOCKER, N_BACKEND_WOR
 enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_MODES };
 enum switch_word { SWITCH_TRUE, SWITCH_FALSE, N_SWITCH_WORDS };
 enum listen_word { LISTEN_PRIVATE, N_LISTEN_WORDS };
+enum tls_word { TLS_NAME_ONLY, TLS_STRICT, N_TLS_WORDS };
 enum protection {
 	PROTECTION_USERNS,
 	PROTECTION_MOUNT,

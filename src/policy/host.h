@@ -77,6 +77,8 @@ int host_rule_make(enum host_form form, struct str text, struct arena *a,
 		   struct host_rule *ret, char why[HOST_WHY]) MUST_USE;
 /* Printing and reading again gives the same rule. */
 void host_rule_print(const struct host_rule *r, struct buf *out);
+/* Is it one address, not a range? */
+bool host_rule_is_address(const struct host_rule *r);
 /* Total order: names by their labels from the right, then addresses. */
 int host_rule_cmp(const struct host_rule *a, const struct host_rule *b);
 /* Does `a` match everything that `b` matches (both as allow rules)? */

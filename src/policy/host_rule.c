@@ -343,6 +343,11 @@ int host_part_cmp(const struct host_rule *a, const struct host_rule *b)
 	return c ? c : (int)form_rank[a->form] - (int)form_rank[b->form];
 }
 
+bool host_rule_is_address(const struct host_rule *r)
+{
+	return r->form == HOST_NET && r->bits == host_addr_bits(&r->addr);
+}
+
 int host_rule_cmp(const struct host_rule *a, const struct host_rule *b)
 {
 	int c = host_part_cmp(a, b);

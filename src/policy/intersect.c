@@ -1,7 +1,7 @@
 /* Composing two policies; see intersect.h.
  *
- * One function for each way to merge (enum field_merge).  All but JOIN and
- * SAME are meets of a lattice: commutative, associative, idempotent, and the
+ * One function for each way to merge (enum field_merge).  All but JOIN, SAME
+ * and FIRST are meets of a lattice: commutative, associative, idempotent, and the
  * result never grants what one side does not.  A value that is not set is the
  * top of its lattice.
  */
@@ -9,6 +9,7 @@
 
 #include "policy/covering.h"
 #include "policy/print.h"
+#include "policy/proxy.h"
 #include "policy/reader.h"
 
 struct merge {
@@ -16,6 +17,7 @@ struct merge {
 	struct cuts *cuts;	/* or NULL */
 	struct str phase;
 	enum field_id id;
+	bool ceiling_last;	/* of the two the second is it */
 	struct cordon_err *err;
 };
 
@@ -241,6 +243,13 @@ static int merge_same(struct merge *m, const struct field_value *a, const struct
 	return 0;
 }
 
+static int merge_first(struct merge *m, const struct field_value *a, const struct field_value *b,
+		       struct field_value *ret)
+{
+	*ret = *a;
+	return str_eq(a->text, b->text) ? 0 : note_cut(m, b->text, b->at, a->at);
+}
+
 static merge_fn *const merges[] = {
 	[MERGE_STRICTEST] = merge_strictest,
 	[MERGE_LEAST] = merge_least,
@@ -250,6 +259,7 @@ static merge_fn *const merges[] = {
 	[MERGE_HOSTS] = merge_hosts,
 	[MERGE_JOIN] = merge_join,
 	[MERGE_SAME] = merge_same,
+	[MERGE_FIRST] = merge_first,
 };
 static_assert(ARRAY_SIZE(merges) == N_FIELD_MERGES, "a merge without a function");
 
@@ -283,21 +293,66 @@ static int settle_protections(struct merge *m, struct section *s)
 	return drop_items(m, s, F_MAY_LACK, by);
 }
 
-/* A side that is closed altogether leaves no list [M4]; a rule that the other
- * side denies is gone [M5]. */
-static int settle_network(struct merge *m, struct section *s)
+static int drop_denied_hosts(struct merge *m, struct section *s, enum field_id id)
 {
-	const struct field_value *allow = &s->f[F_NETWORK_ALLOW], *deny = &s->f[F_NETWORK_DENY];
+	const struct field_value *allow = &s->f[id], *deny = &s->f[F_NETWORK_DENY];
 	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
 	const struct item *const *by;
 
-	if (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
-		s->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
 	if (!allow->n || !deny->n)
 		return 0;
 	if (items_find_covering(allow, F_NETWORK_DENY, deny, &scratch, &by, m->err) < 0)
 		return -1;
-	return drop_items(m, s, F_NETWORK_ALLOW, by);
+	return drop_items(m, s, id, by);
+}
+
+/* A side that is closed altogether leaves no list [M4]; a rule that the other
+ * side denies is gone [M5]. */
+static int settle_network(struct merge *m, struct section *s)
+{
+	if (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number != NETWORK_ALLOWLIST)
+		s->f[F_NETWORK_ALLOW] = (struct field_value){ 0 };
+	if (drop_denied_hosts(m, s, F_NETWORK_ALLOW) < 0)
+		return -1;
+	return drop_denied_hosts(m, s, F_NETWORK_UDP_ALLOW);
+}
+
+/* A proxy hears what is sent to any host: a ceiling that names hosts and no
+ * proxy does not name the proxy of a project. */
+static int settle_proxy(struct merge *m, const struct section *a, struct section *s)
+{
+	const struct field_value *mode = &a->f[F_NETWORK_MODE], *deny = &a->f[F_NETWORK_DENY];
+	struct field_value *v = &s->f[F_NETWORK_UPSTREAM_PROXY];
+	bool restricts = (mode->set && mode->number != NETWORK_PUBLIC) || deny->n;
+	struct place by = mode->set ? mode->at : deny->at;
+
+	if (a->f[F_NETWORK_UPSTREAM_PROXY].set || !v->set || !restricts)
+		return 0;
+	m->id = F_NETWORK_UPSTREAM_PROXY;
+	if (!str_is(v->text, PROXY_NONE) && note_cut(m, v->text, v->at, by) < 0)
+		return -1;
+	*v = (struct field_value){ .set = true, .at = by, .text = STR(PROXY_NONE) };
+	return 0;
+}
+
+/* A closed network leads nowhere [M4]. */
+static int settle_closed(struct merge *m, struct section *s)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	if (!mode->set || mode->number != NETWORK_NONE)
+		return 0;
+	for (int i = 0; i < N_FIELDS; i++) {
+		struct field_value *v = &s->f[i];
+
+		m->id = (enum field_id)i;
+		for (size_t k = 0; field_leads_out(m->id) && k < v->n; k++)
+			if (note_cut_item(m, &v->items[k], mode->at) < 0)
+				return -1;
+		if (field_leads_out(m->id))
+			*v = (struct field_value){ .set = v->set, .at = v->at };
+	}
+	return 0;
 }
 
 static int drop_denied_roots(struct merge *m, struct section *s, enum field_id id)
@@ -333,7 +388,17 @@ static int settle_roots(struct merge *m, struct section *s)
 
 static bool is_network(int id)
 {
-	return id == F_NETWORK_MODE || id == F_NETWORK_ALLOW || id == F_NETWORK_DENY;
+	return id == F_NETWORK_MODE || id == F_NETWORK_ALLOW || id == F_NETWORK_DENY ||
+	       id == F_NETWORK_UDP_ALLOW;
+}
+
+static int merge_values(struct merge *m, const struct field_value *a, const struct field_value *b,
+			struct field_value *ret)
+{
+	enum field_merge how = fields[m->id].merge;
+	bool swap = m->ceiling_last && (how == MERGE_JOIN || how == MERGE_FIRST);
+
+	return swap ? merges[how](m, b, a, ret) : merges[how](m, a, b, ret);
 }
 
 /* Without `skip_network`, which is then in `ret` already. */
@@ -349,10 +414,13 @@ static int merge_fields(struct merge *m, const struct section *a, const struct s
 		m->id = (enum field_id)id;
 		if (!x->set || !y->set)
 			ret->f[id] = x->set ? *x : *y;
-		else if (merges[fields[id].merge](m, x, y, &ret->f[id]) < 0)
+		else if (merge_values(m, x, y, &ret->f[id]) < 0)
 			return -1;
 	}
-	return skip_network ? 0 : settle_network(m, ret);
+	if ((!skip_network && settle_network(m, ret) < 0) ||
+	    settle_proxy(m, m->ceiling_last ? b : a, ret) < 0)
+		return -1;
+	return settle_closed(m, ret);
 }
 
 static int merge_base(struct merge *m, const struct section *a, const struct section *b,
@@ -420,17 +488,33 @@ static int merge_phases(struct merge *m, const struct policy *a, const struct po
 	return 0;
 }
 
-int policy_intersect(const struct policy *a, const struct policy *b, struct policy *ret,
-		     struct cuts *cuts, struct cordon_err *err)
+static int merge_policies(struct merge *m, const struct policy *a, const struct policy *b,
+			  struct policy *ret)
 {
-	struct merge m = { .arena = a->arena, .cuts = cuts, .phase = STR(""), .err = err };
 	struct policy both;
 
 	policy_init(&both, a->arena);
 	both.dialect = a->dialect == b->dialect ? a->dialect : NULL;
-	if (merge_base(&m, &a->base, &b->base, &both.base) < 0 ||
-	    merge_phases(&m, a, b, a, &both) < 0 || merge_phases(&m, a, b, b, &both) < 0)
+	if (merge_base(m, &a->base, &b->base, &both.base) < 0 ||
+	    merge_phases(m, a, b, a, &both) < 0 || merge_phases(m, a, b, b, &both) < 0)
 		return -1;
 	*ret = both;
 	return 0;
+}
+
+int policy_intersect(const struct policy *a, const struct policy *b, struct policy *ret,
+		     struct cuts *cuts, struct cordon_err *err)
+{
+	struct merge m = { .arena = a->arena, .cuts = cuts, .phase = STR(""), .err = err };
+
+	return merge_policies(&m, a, b, ret);
+}
+
+int policy_tighten(struct policy *p, const struct policy *ceiling, struct cuts *cuts,
+		   struct cordon_err *err)
+{
+	struct merge m = { .arena = p->arena, .cuts = cuts, .phase = STR(""),
+			   .ceiling_last = true, .err = err };
+
+	return merge_policies(&m, p, ceiling, p);
 }

@@ -19,8 +19,12 @@ struct cuts {
 };
 
 /* What both allow, into `ret` (in its arena, which must be the one of `a` and
- * `b`).  `a` is the ceiling: its env.set wins.  `cuts` may be NULL. */
+ * `b`).  `a` is the ceiling: its env.set and its proxy win.  `cuts` may be NULL. */
 int policy_intersect(const struct policy *a, const struct policy *b, struct policy *ret,
 		     struct cuts *cuts, struct cordon_err *err) MUST_USE;
+/* `p` becomes what the ceiling allows of it; where both say the same, the place
+ * is that of `p`. */
+int policy_tighten(struct policy *p, const struct policy *ceiling, struct cuts *cuts,
+		   struct cordon_err *err) MUST_USE;
 
 #endif

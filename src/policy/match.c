@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "policy/dialect/dialect.h"
 #include "policy/url.h"
 
 enum denial {
@@ -73,7 +74,22 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 	},
 };
 
-/* The formats are the table's own constants. */
+/* What would allow it; the same two texts. */
+static const char *const denial_hints[N_DENIALS] = {
+	[DENY_INVALID] = "a host name or an address",
+	[DENY_SCHEME] = "http or https",
+	[DENY_NO_HOST] = "a URL with a host",
+	[DENY_MODE] = "--allow-host %1$s",
+	[DENY_RULE] = "%1$.0snetwork.deny without %2$s",
+	[DENY_PRIVATE] = "a policy that does not block private addresses",
+	[DENY_NOT_LISTED] = "--allow-host %1$s",
+	[DENY_ADDRESS] = "--allow-host %1$s",
+	[DENY_PORT] = "--allow-host %1$s:%2$s",
+	[DENY_ANSWER_RULE] = "%1$.0snetwork.deny without %2$s",
+	[DENY_ANSWER] = "an address rule, or --connect-to",
+};
+
+/* The formats are the tables' own constants. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void deny(const struct matcher *m, struct match_verdict *v, enum denial why,
@@ -81,6 +97,7 @@ static void deny(const struct matcher *m, struct match_verdict *v, enum denial w
 {
 	v->allowed = false;
 	snprintf(v->reason, sizeof(v->reason), denial_words[m->style][why], first, second);
+	snprintf(v->hint, sizeof(v->hint), denial_hints[why], first, second);
 }
 #pragma GCC diagnostic pop
 
@@ -148,6 +165,21 @@ static bool names_address(const struct matcher *m, const struct host *addr, unsi
 	return rule && rule->form == HOST_NET && rule->bits > 0;
 }
 
+bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port)
+{
+	return find_denying(m, h, port);
+}
+
+bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port,
+			    bool own)
+{
+	struct host addr = { .is_addr = true, .addr = *answer };
+
+	return !find_denying(m, &addr, port) &&
+	       (m->mode != NETWORK_ALLOWLIST || (!host_addr_special(answer) && !own) ||
+		names_address(m, &addr, port));
+}
+
 /* A denied answer refuses the name; of the others the good ones are used, and
  * one is enough. */
 static bool check_answers(const struct matcher *m, const char *name, unsigned port,
@@ -165,7 +197,7 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 			deny_by_rule(m, v, DENY_ANSWER_RULE, name, denied);
 			return false;
 		}
-		if (m->mode != NETWORK_ALLOWLIST || !special || names_address(m, &addr, port)) {
+		if (matcher_accepts_answer(m, &answers[i], port, false)) {
 			good++;
 			continue;
 		}
@@ -176,13 +208,15 @@ static bool check_answers(const struct matcher *m, const char *name, unsigned po
 	return good > 0 || n == 0;
 }
 
-static void check_host(const struct matcher *m, const struct host *h, unsigned port,
-		       const struct host_addr *answers, size_t n_answers, struct match_verdict *v)
+void matcher_check_host(const struct matcher *m, const struct host *h, unsigned port,
+			const struct host_addr *answers, size_t n_answers,
+			struct match_verdict *v)
 {
 	cleanup_buf struct buf name = BUF(512);
 	const struct host_rule *rule;
 	char digits[16];
 
+	*v = (struct match_verdict){ .allowed = false };
 	host_print(h, &name);
 	rule = find_denying(m, h, port);
 	if (m->mode == NETWORK_NONE) {
@@ -229,7 +263,7 @@ static void check_url(const struct matcher *m, struct str target, const struct h
 	else if (fault != URL_OK)
 		deny(m, v, DENY_INVALID, why, "");
 	else
-		check_host(m, &url.host, url.port, answers, n_answers, v);
+		matcher_check_host(m, &url.host, url.port, answers, n_answers, v);
 }
 
 /* HOST and HOST:PORT have none of these; every URL has. */
@@ -250,7 +284,7 @@ void matcher_check(const struct matcher *m, struct str target, const struct host
 	if (is_url(target))
 		check_url(m, target, answers, n_answers, &v);
 	else if (url_parse_hostport(target, &host, &port, why) == 0)
-		check_host(m, &host, port, answers, n_answers, &v);
+		matcher_check_host(m, &host, port, answers, n_answers, &v);
 	else if (judges_schemes(m) && str_find(target, '@') == target.n)
 		check_url(m, target, answers, n_answers, &v);
 	else

@@ -60,6 +60,16 @@ bool field_value_is_shared(const struct field_value *a, const struct field_value
 	return a->set && b->set && a->items && a->items == b->items && a->n == b->n;
 }
 
+bool section_implies(const struct section *s, enum field_id id)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE], *v = &s->f[id];
+
+	if (!mode->set || mode->number == NETWORK_PUBLIC || !v->set)
+		return false;
+	return (field_leads_out(id) && !v->n) ||
+	       (id == F_NETWORK_TLS && v->number == TLS_STRICT);
+}
+
 /* Orders in which what implies an entry stands right before it: all below a
  * directory follows it ("/a", "/a/c", "/a-b"), and all that PREFIX* matches,
  * PREFIX itself too, follows PREFIX*. */
@@ -80,6 +90,7 @@ int item_cmp(enum field_kind kind, const struct item *a, const struct item *b)
 	switch (kind) {
 	case KIND_ALLOW_HOSTS:
 	case KIND_DENY_HOSTS:
+	case KIND_ENDPOINTS:
 		return host_rule_cmp(a->host, b->host);
 	case KIND_PORTS:
 		return (a->port > b->port) - (a->port < b->port);

@@ -13,11 +13,14 @@
  *      the writable roots are added when a text is read, and cut when policies
  *      are composed.  As read, a read root inside a writable one is a protected
  *      path instead.
- * [M4] network.allow is set exactly when network.mode is allowlist.
- * [M5] Nothing is granted that is denied altogether: no allow rule is covered
- *      by a deny rule, no root lies in a denied path, and what is required is
- *      not in may_lack.  Reading refuses it, composing drops it; so what is
- *      printed can be read.
+ * [M4] network.allow is set exactly when network.mode is allowlist.  A mode that
+ *      is set and not public is a word about everything that leads out:
+ *      network.tls, network.host_ports and network.udp_allow are set as well,
+ *      strict and empty unless written; both lists are empty under no-network.
+ * [M5] Nothing is granted that is denied altogether: no rule of network.allow or
+ *      network.udp_allow is covered by a deny rule, no root lies in a denied path,
+ *      and what is required is not in may_lack.  Reading refuses it, composing
+ *      drops it; so what is printed can be read.
  */
 #ifndef POLICY_MODEL_H
 #define POLICY_MODEL_H
@@ -34,7 +37,7 @@ struct item {
 	struct str value;	/* maps: the value; else a note of the dialect */
 	struct place at;	/* where it was written */
 	union {
-		const struct host_rule *host;		/* host lists */
+		const struct host_rule *host;		/* host lists and endpoints */
 		const struct command_rule *command;	/* command lists */
 		uint16_t port;				/* port lists */
 	};
@@ -44,7 +47,7 @@ struct field_value {
 	bool set;
 	struct place at;	/* where it was written (lists: the whole list) */
 	int64_t number;		/* words: place in field_words(); numbers: bytes, ms, count */
-	struct str text;	/* KIND_TEXT */
+	struct str text;	/* SHAPE_TEXT */
 	struct item *items;	/* lists and maps */
 	size_t n, cap;
 };
@@ -79,6 +82,8 @@ struct phase *policy_add_phase(struct policy *p, struct str name, struct place a
 struct item *field_value_add(struct field_value *v, struct arena *a) MUST_USE;
 /* Do both hold the very same entries, as a phase does that takes over a list? */
 bool field_value_is_shared(const struct field_value *a, const struct field_value *b);
+/* Is it what [M4] makes of it when nobody writes it? */
+bool section_implies(const struct section *s, enum field_id id);
 /* Same meaning, places aside? */
 bool field_value_eq(enum field_id id, const struct field_value *a, const struct field_value *b);
 bool policy_eq(const struct policy *a, const struct policy *b);

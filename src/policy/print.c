@@ -44,6 +44,7 @@ static void print_item(enum field_kind kind, const struct item *item, struct buf
 	switch (kind) {
 	case KIND_ALLOW_HOSTS:
 	case KIND_DENY_HOSTS:
+	case KIND_ENDPOINTS:
 		host_rule_print(item->host, out);
 		break;
 	case KIND_PORTS:
@@ -75,6 +76,12 @@ int item_text(enum field_kind kind, const struct item *item, struct arena *a, st
 
 	print_item(kind, item, &out);
 	return keep_text(&out, a, ret);
+}
+
+/* Written without quotes. */
+static bool is_count(enum field_kind kind)
+{
+	return kind == KIND_COUNT || kind == KIND_CONNECTIONS;
 }
 
 static void print_number(enum field_kind kind, int64_t number, struct buf *out)
@@ -172,7 +179,7 @@ static void print_value(enum field_id id, const struct section *s, const struct 
 			   field_words(kind)[v->number]);
 		return;
 	case SHAPE_NUMBER:
-		if (kind == KIND_COUNT && v->number != LIMIT_NONE) {
+		if (is_count(kind) && v->number != LIMIT_NONE) {
 			print_number(kind, v->number, out);
 			return;
 		}
@@ -263,7 +270,7 @@ static void print_default(enum field_id id, struct buf *out)
 			rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 		}
 		buf_puts(out, is_map ? "}" : "]");
-	} else if (kind == KIND_SWITCH) {
+	} else if (kind == KIND_SWITCH || kind == KIND_CONNECTIONS) {
 		buf_str(out, rest);
 	} else {
 		print_toml_string(rest, out);
@@ -289,6 +296,15 @@ static void open_table(struct str phase, enum field_id id, struct str *shown, st
 	buf_puts(out, "]\n");
 }
 
+/* Need it not be said?  A phase takes over what its base has, but for a way out
+ * of no network. */
+static bool is_implied(const struct section *s, const struct section *base, enum field_id id)
+{
+	return section_implies(s, id) &&
+	       (!base || !base->f[id].set ||
+		(field_leads_out(id) && s->f[F_NETWORK_MODE].number == NETWORK_NONE));
+}
+
 static void print_section(const struct section *s, const struct section *base, struct str phase,
 			  bool defaults, struct buf *out)
 {
@@ -297,8 +313,9 @@ static void print_section(const struct section *s, const struct section *base, s
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
+		bool said = v->set && !is_implied(s, base, id);
 
-		if (!v->set && (!defaults || base || !has_default(id)))
+		if (!said && (!defaults || base || !has_default(id)))
 			continue;
 		/* [M4] needs the list beside the mode even where it is the base's. */
 		if (base && (!field_in_phase(id) || field_value_eq(id, v, &base->f[i])) &&
@@ -307,7 +324,7 @@ static void print_section(const struct section *s, const struct section *base, s
 				      &base->f[F_NETWORK_MODE])))
 			continue;
 		open_table(phase, id, &shown, out);
-		if (!v->set) {
+		if (!said) {
 			print_default(id, out);
 			continue;
 		}
@@ -366,7 +383,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 		json_put_text(out, field_words(kind)[v->number]);
 	} else if (shape == SHAPE_NUMBER && v->number == LIMIT_NONE) {
 		json_put_text(out, "none");
-	} else if (kind == KIND_COUNT) {
+	} else if (is_count(kind)) {
 		json_put_int(out, v->number);
 	} else if (shape == SHAPE_NUMBER) {
 		cleanup_buf struct buf text = BUF(64);
@@ -384,7 +401,7 @@ static void json_value(enum field_id id, const struct section *s, const struct f
 	}
 }
 
-static void json_section(const struct section *s, struct json_out *out)
+static void json_section(const struct section *s, const struct section *base, struct json_out *out)
 {
 	struct str shown = STR("");
 
@@ -392,7 +409,7 @@ static void json_section(const struct section *s, struct json_out *out)
 		enum field_id id = (enum field_id)i;
 		struct str table = field_table(id);
 
-		if (!s->f[i].set)
+		if (!s->f[i].set || is_implied(s, base, id))
 			continue;
 		if (!str_eq(shown, table)) {
 			if (shown.n)
@@ -411,14 +428,14 @@ static void json_section(const struct section *s, struct json_out *out)
 void policy_print_json(const struct policy *p, struct json_out *out)
 {
 	json_open(out, '{');
-	json_section(&p->base, out);
+	json_section(&p->base, NULL, out);
 	if (p->n_phases) {
 		json_key(out, "phase");
 		json_open(out, '{');
 		for (size_t i = 0; i < p->n_phases; i++) {
 			json_key_str(out, p->phases[i].name);
 			json_open(out, '{');
-			json_section(&p->phases[i].section, out);
+			json_section(&p->phases[i].section, &p->base, out);
 			json_close(out, '}');
 		}
 		json_close(out, '}');

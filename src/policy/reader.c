@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/path.h"
+#include "policy/proxy.h"
 #include "policy/quantity.h"
 
 /* ---- what is wrong ------------------------------------------------------ */
@@ -241,6 +242,27 @@ static int item_host(struct reader *r, enum field_id id, struct str text, struct
 	return 0;
 }
 
+/* One host with one port, so that there is one socket for it. */
+static int item_endpoint(struct reader *r, enum field_id id, struct str text, struct item *ret)
+{
+	const struct host_rule *rule;
+
+	if (item_host(r, id, text, ret) < 0)
+		return -1;
+	rule = ret->host;
+	if ((rule->form != HOST_EXACT && !host_rule_is_address(rule)) ||
+	    rule->port_first != rule->port_last)
+		return diag_error(r->diags, ret->at,
+				  "%s: '%.*s' is not one host with one port; write HOST:PORT",
+				  fields[id].key, STR_FMT(text));
+	if (rule->port_first == 53)
+		return diag_error(r->diags, ret->at,
+				  "%s: '%.*s' can never match, since questions to port 53 are "
+				  "answered by the cordon; remove it",
+				  fields[id].key, STR_FMT(text));
+	return 0;
+}
+
 static bool is_env_char(char c, bool first)
 {
 	return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -314,6 +336,7 @@ static int (*const item_readers[N_FIELD_KINDS])(struct reader *, enum field_id, 
 	[KIND_ALLOW_HOSTS] = item_host,
 	[KIND_DENY_HOSTS] = item_host,
 	[KIND_PORTS] = item_port,
+	[KIND_ENDPOINTS] = item_endpoint,
 	[KIND_ENV_NAMES] = item_env_name,
 	[KIND_ENV_GLOBS] = item_env_glob,
 	[KIND_COMMANDS] = item_command,
@@ -425,7 +448,7 @@ static bool parse_number(enum field_kind kind, struct str text, int64_t *ret)
 {
 	uint64_t count;
 
-	if (str_is(text, "none")) {
+	if (kind != KIND_CONNECTIONS && str_is(text, "none")) {
 		*ret = LIMIT_NONE;
 		return true;
 	}
@@ -433,17 +456,36 @@ static bool parse_number(enum field_kind kind, struct str text, int64_t *ret)
 		return quantity_parse_size(text, ret);
 	if (kind == KIND_DURATION)
 		return quantity_parse_duration(text, ret);
-	if (!str_parse_u64(text, &count) || count < 1 || count >= INT64_MAX)
+	if (!str_parse_u64(text, &count) || count < 1 || count >= INT64_MAX ||
+	    (kind == KIND_CONNECTIONS && count > MAX_CONNECTIONS))
 		return false;
 	*ret = (int64_t)count;
 	return true;
+}
+
+static int read_text(struct reader *r, struct section *s, enum field_id id, struct str text,
+		     struct place at)
+{
+	struct proxy_text proxy;
+	char why[HOST_WHY];
+	const char *copy;
+
+	if (!str_trim(text).n)
+		return diag_error(r->diags, at, "%s is blank; write a text or remove it",
+				  fields[id].key);
+	if (fields[id].kind == KIND_PROXY && proxy_text_parse(text, &proxy, why) < 0)
+		return diag_error(r->diags, at, "%s %s", fields[id].key, why);
+	copy = arena_strndup(r->policy->arena, text.s, text.n);
+	if (!copy)
+		return no_memory(r, at);
+	s->f[id] = (struct field_value){ .set = true, .at = at, .text = { copy, text.n } };
+	return 0;
 }
 
 int read_field_text(struct reader *r, struct section *s, enum field_id id, struct str text,
 		    struct place at)
 {
 	int64_t number = 0;
-	const char *copy;
 
 	switch (field_shape(fields[id].kind)) {
 	case SHAPE_WORD:
@@ -456,14 +498,7 @@ int read_field_text(struct reader *r, struct section *s, enum field_id id, struc
 		read_number(s, id, number, at);
 		return 0;
 	case SHAPE_TEXT:
-		if (!str_trim(text).n)
-			return diag_error(r->diags, at, "%s is blank; write a text or remove it",
-					  fields[id].key);
-		copy = arena_strndup(r->policy->arena, text.s, text.n);
-		if (!copy)
-			return no_memory(r, at);
-		s->f[id] = (struct field_value){ .set = true, .at = at, .text = { copy, text.n } };
-		return 0;
+		return read_text(r, s, id, text, at);
 	case SHAPE_LIST:
 		read_list_start(s, id, at);
 		return add_entry(r, s, id, text, at);
@@ -539,7 +574,7 @@ int read_field(struct reader *r, struct section *s, enum field_id id, const stru
 		read_number(s, id, v->boolean ? SWITCH_TRUE : SWITCH_FALSE, reader_at(r, v));
 		return 0;
 	}
-	if (v->kind == VALUE_STRING)
+	if (v->kind == VALUE_STRING && fields[id].kind != KIND_CONNECTIONS)
 		return read_field_text(r, s, id, v->string, reader_at(r, v));
 	if (shape == SHAPE_NUMBER && v->kind == VALUE_INT) {
 		snprintf(digits, sizeof(digits), "%lld", (long long)v->integer);
@@ -588,10 +623,21 @@ static int read_default(struct reader *r, struct section *s, enum field_id id)
 	return 0;
 }
 
+/* What leads out needs a network, if only for itself. */
+static void default_mode(struct section *s)
+{
+	for (int i = 0; i < N_FIELDS && !s->f[F_NETWORK_MODE].set; i++)
+		if (field_leads_out((enum field_id)i) && s->f[i].n) {
+			read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, s->f[i].items[0].at);
+			read_settle_mode(s);
+		}
+}
+
 static int default_section(struct reader *r, struct section *s, bool phase)
 {
 	struct cordon_err err;
 
+	default_mode(s);
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 

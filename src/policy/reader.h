@@ -64,6 +64,8 @@ int read_defaults(struct reader *r);
 
 /* [M3] once defaults stand in files.write or files.read. */
 int read_settle_defaults(struct reader *r, bool write_is_default, bool read_is_default);
+/* [M4]: what a mode says that is set. */
+void read_settle_mode(struct section *s);
 /* Report each allow rule all of whose hosts are denied: it can never match. */
 int read_check_hosts(struct reader *r, const struct section *s);
 /* The entry of files.deny that denies all of a root, or NULL. */

@@ -1,6 +1,7 @@
 /* The JSON Schema of a policy; see schema.h. */
 #include "policy/schema.h"
 
+#include "base/limits.h"
 #include "policy/field.h"
 
 static void words(enum field_kind kind, struct json_out *j)
@@ -18,8 +19,21 @@ static void type(struct json_out *j, const char *name)
 	json_put_text(j, name);
 }
 
+static void range(struct json_out *j, int most)
+{
+	type(j, "integer");
+	json_key(j, "minimum");
+	json_put_int(j, 1);
+	json_key(j, "maximum");
+	json_put_int(j, most);
+}
+
 static void number(enum field_kind kind, struct json_out *j)
 {
+	if (kind == KIND_CONNECTIONS) {
+		range(j, MAX_CONNECTIONS);
+		return;
+	}
 	json_key(j, "anyOf");
 	json_open(j, '[');
 	json_open(j, '{');
@@ -43,11 +57,7 @@ static void list(enum field_kind kind, struct json_out *j)
 	json_key(j, "items");
 	json_open(j, '{');
 	if (kind == KIND_PORTS) {
-		type(j, "integer");
-		json_key(j, "minimum");
-		json_put_int(j, 1);
-		json_key(j, "maximum");
-		json_put_int(j, 65535);
+		range(j, UINT16_MAX);
 	} else {
 		type(j, "string");
 		json_key(j, "pattern");

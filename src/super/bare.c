@@ -15,12 +15,14 @@
 
 #include "base/fd.h"
 #include "super/caller.h"
+#include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct bare {
 	const struct plan *plan;
 	struct run_result *res;
+	struct run_reporter *reporter;
 	struct stdio stdio;
 	const sigset_t *mask;	/* the caller's */
 	bool own_group;		/* the command leads a process group */
@@ -100,6 +102,7 @@ static void stop_for(struct bare *b, enum limit_kind why)
 	if (b->res->limit != LIMIT_OK)
 		return;
 	b->res->limit = why;
+	run_report_limit(b->reporter);
 	send_signal(b, SIGTERM);
 	b->kill_at_us = run_later_us(run_now_us(), b->plan->limits.grace_ms);
 }
@@ -138,7 +141,8 @@ static int loop(struct bare *b, struct cordon_err *err)
 
 	while (!b->exited) {
 		struct timespec wait = run_wait(MIN(MIN(b->deadline_us, b->kill_at_us),
-						    stdio_next_us(&b->stdio)));
+						    MIN(audit_next_us(b->reporter->audit),
+							stdio_next_us(&b->stdio))));
 		size_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = b->pidfd, .events = POLLIN };
@@ -152,6 +156,7 @@ static int loop(struct bare *b, struct cordon_err *err)
 		}
 		if (fds[1].revents)
 			read_signals(b);
+		run_report_write(b->reporter);
 		if (!stdio_move(&b->stdio))
 			stop_for(b, LIMIT_OUTPUT);
 		if (run_now_us() >= b->deadline_us)
@@ -168,6 +173,7 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	struct bare b = {
 		.plan = plan,
 		.res = ret,
+		.reporter = o->reporter,
 		.stdio = { .child.fd = { 0, 1, 2 }, .show = -1, .master = -1 },
 		.own_group = !isatty(0),
 		.pidfd = -1,

@@ -207,10 +207,16 @@ static void remove_stale(int parent_fd, const char *name)
 
 static void remove_all_stale(int parent_fd)
 {
-	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
+	struct stat st;
+	DIR *dir;
+	int fd;
 
+	/* A group has one link for each below it, and two of its own. */
+	if (fstat(parent_fd, &st) == 0 && st.st_nlink == 2)
+		return;
+	fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
 		fd_close(&fd);
 		return;

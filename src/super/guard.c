@@ -47,6 +47,7 @@ struct guard {
 	int denials;
 	struct guard_shared *shared;
 	struct guard_names names;
+	struct guard_commands commands;
 };
 
 /* --- becoming one of them --------------------------------------------------- */
@@ -68,9 +69,8 @@ struct start {
 static int become_reader(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
-	int keep[] = { w->listener, w->sock, w->proc, s->ready };
+	int keep[] = { w->listener, w->sock, w->proc, w->denials, s->ready };
 
-	w->denials = -1;
 	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_PTRACE, err) < 0 ||
 	    aside_bind(s->parent, err) < 0)
 		return -1;
@@ -232,7 +232,7 @@ static int make_shared(struct guard *g, struct cordon_err *err)
 }
 
 /* All of them report; the first failure counts. */
-static int wait_ready(const struct guard *g, struct cordon_err *err)
+int guard_recv_ready(const struct guard *g, struct cordon_err *err)
 {
 	for (size_t i = 0; i < 2 * N_PAIRS; i++) {
 		struct cordon_err one;
@@ -268,7 +268,8 @@ static int start_keeper(struct guard *g, const struct guard_options *o, struct c
 	g->denials = socks[0];
 	denials = socks[1];
 	s.worker = (struct guard_worker){ .listener = o->listener, .denials = denials,
-					  .shared = g->shared, .names = &g->names };
+					  .shared = g->shared, .names = &g->names,
+					  .commands = &g->commands };
 	pid = fork();
 	if (pid == 0)
 		keeper_main(&s);
@@ -295,7 +296,8 @@ int guard_start(const struct guard_options *o, struct guard **ret, struct cordon
 	/* Faster where it is known: the answer wakes the caller on this CPU. */
 	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	if (guard_names_init(&g->names, o->names, o->n_names, err) < 0 ||
-	    make_shared(g, err) < 0 || start_keeper(g, o, err) < 0 || wait_ready(g, err) < 0) {
+	    guard_commands_init(&g->commands, o->plan, err) < 0 || make_shared(g, err) < 0 ||
+	    start_keeper(g, o, err) < 0) {
 		guard_stop(g);
 		return -1;
 	}
@@ -308,19 +310,19 @@ int guard_event_fd(const struct guard *g)
 	return g->denials;
 }
 
-int guard_read_denial(struct guard *g, char *path, size_t n)
+int guard_read_denial(struct guard *g, struct guard_denial *ret)
 {
 	ssize_t got;
 
 	do
-		got = recv(g->denials, path, n - 1, MSG_DONTWAIT);
+		got = recv(g->denials, ret, sizeof(*ret) - 1, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return -1;
 	if (got < 0)
 		return errno == EAGAIN ? 0 : -1;
-	path[got] = '\0';
-	return 1;
+	((char *)ret)[got] = '\0';
+	return got >= (ssize_t)offsetof(struct guard_denial, what) ? 1 : -1;
 }
 
 uint64_t guard_denials_lost(const struct guard *g)
@@ -346,6 +348,7 @@ void guard_stop(struct guard *g)
 	fd_close(&g->keeper);
 	fd_close(&g->ready);
 	guard_names_release(&g->names);
+	guard_commands_release(&g->commands);
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));
 	free(g);

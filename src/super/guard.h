@@ -1,11 +1,13 @@
-/* Refusing the creation of guarded names, without leaving anything behind.
+/* Refusing the creation of guarded names, without leaving anything behind, and
+ * the execution of blocked commands.
  *
  * The seccomp filter hands every call that could make a name (open with
  * O_CREAT, mkdir, mknod, symlink, link, rename, bind: plan/guard_filter.h) to
  * the guard, which does the act itself on descriptors inside the caller's root
  * and gives the result back.  A call is never let go on after its memory was
- * read.  The guard is a few processes of their own; when they are gone, such
- * calls fail.
+ * read; but for executions, which are looked at again when they are done
+ * (guard_exec.c).  The guard is a few processes of their own; when they are
+ * gone, such calls fail.
  *
  * A name is refused with EACCES where it stands, and everything below it, in
  * any case of its letters; what exists already can be opened.  A directory may
@@ -21,9 +23,12 @@
 
 #include "base/err.h"
 
+struct plan;
+
 struct guard_options {
 	const char *const *names;	/* see struct plan: guarded */
 	size_t n_names;
+	const struct plan *plan;	/* whose rules executions are judged by; NULL: none are */
 	int listener;			/* seccomp notification descriptor */
 	int userns;			/* user namespace of the tree; -1: the caller's own */
 	int mntns; /* its mount namespace, in which its mount points are busy */
@@ -39,13 +44,19 @@ struct guard;
  * groups of the tree: a process with others is refused everything (EPERM).
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
+/* Wait until all of them serve.  A tree that ends meanwhile is a failure, too;
+ * what was refused until then can still be read. */
+int guard_recv_ready(const struct guard *g, struct cordon_err *err) MUST_USE;
 /* A descriptor that becomes readable when a refusal can be read or the workers
  * are gone. */
 int guard_event_fd(const struct guard *g);
-/* The next refusal: the name that would have been made, absolute inside, cut
- * at n - 1 bytes, which the caller escapes before it shows them.  1: read,
- * 0: none waiting, -1: the workers are gone. */
-int guard_read_denial(struct guard *g, char *path, size_t n);
+/* One refusal.  Who shows the text escapes it before. */
+struct guard_denial {
+	uint32_t rule;		/* 1 + the number of a rule; 0: a name */
+	char what[4096];	/* the command, or the name (absolute inside); may be cut */
+};
+/* The next refusal.  1: read, 0: none waiting, -1: the workers are gone. */
+int guard_read_denial(struct guard *g, struct guard_denial *ret);
 /* Refusals that were not kept because nobody read them. */
 uint64_t guard_denials_lost(const struct guard *g);
 /* End the workers and wait for them; NULL is fine. */

@@ -1,6 +1,8 @@
 /* Guarded names: reading them, and judging paths; see guard_priv.h. */
 #include "super/guard_priv.h"
 
+#include <unistd.h>
+
 #include "base/name.h"
 #include "base/path.h"
 
@@ -41,6 +43,16 @@ static int add_part(struct guard_names *g, struct guard_name *name, struct str p
 	return 0;
 }
 
+/* As many as there can be. */
+static size_t count_parts(const char *text)
+{
+	size_t n = 1;
+
+	for (; *text; text++)
+		n += *text == '/';
+	return MIN(n, MAX_GUARD_PARTS);
+}
+
 static int add_name(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
@@ -58,8 +70,8 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 		return err_set(err, CORDON_E_POLICY,
 			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
 	name.text = arena_strndup(&g->arena, text, rest.n);
-	name.parts = arena_new(&g->arena, MAX_GUARD_PARTS, sizeof(*name.parts));
-	name.raw = arena_new(&g->arena, MAX_GUARD_PARTS, sizeof(*name.raw));
+	name.parts = arena_new(&g->arena, count_parts(text), sizeof(*name.parts));
+	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
 	if (!name.text || !name.parts || !name.raw)
 		return err_nomem(err);
 	rest = str_from(name.text + (name.anywhere ? 3 : 1));
@@ -93,20 +105,34 @@ void guard_names_release(struct guard_names *g)
 	arena_release(&g->arena);
 }
 
+/* Most names are neighbours: where one has no link on the way, the other can
+ * only be one itself. */
+static bool is_plain_neighbour(const char *plain, const char *text)
+{
+	size_t n = (size_t)(strrchr(text, '/') - text);
+	char target[1];
+
+	return plain && (size_t)(strrchr(plain, '/') - plain) == n &&
+	       memcmp(plain, text, n) == 0 && readlink(text, target, sizeof(target)) < 0;
+}
+
 int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 {
+	const char *plain = NULL;
 	size_t n = g->n;
 
 	for (size_t i = 0; i < n; i++) {
 		const char *text = g->items[i].text, *real;
 
-		if (g->items[i].anywhere)
+		if (g->items[i].anywhere || is_plain_neighbour(plain, text))
 			continue;
 		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
 			if (err->code != CORDON_E_POLICY)
 				return -1;
 			continue;	/* links that lead nowhere */
 		}
+		if (strcmp(real, text) == 0)
+			plain = text;
 		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 && add_name(g, real, err) < 0)
 			return -1;
 	}

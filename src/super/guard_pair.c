@@ -52,6 +52,19 @@ int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds)
 	return rc;
 }
 
+/* --- refusals --------------------------------------------------------------- */
+
+void guard_report(const struct guard_worker *w, size_t rule, const char *what)
+{
+	struct guard_denial d = { .rule = (uint32_t)rule };
+	size_t n = strnlen(what, sizeof(d.what) - 1);
+
+	memcpy(d.what, what, n);
+	if (send(w->denials, &d, offsetof(struct guard_denial, what) + n,
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		atomic_fetch_add(&w->shared->lost, 1);
+}
+
 /* --- the listener ----------------------------------------------------------- */
 
 bool guard_is_valid(int listener, uint64_t id)

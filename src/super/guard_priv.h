@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#include "backend/native/programs.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -88,6 +89,7 @@ enum guard_op {
 	GUARD_LINK,
 	GUARD_RENAME,
 	GUARD_BIND,
+	GUARD_EXEC,		/* the actor only tells what the path leads to */
 	N_GUARD_OPS
 };
 
@@ -119,11 +121,22 @@ enum guard_ask {
 	GUARD_ASK_CWD,
 	GUARD_ASK_FD,
 	GUARD_ASK_TTY,
-	GUARD_ASK_CLOSED	/* nothing: an answer says that what was sent is closed there */
+	GUARD_ASK_CLOSED,	/* nothing: an answer says that what was sent is closed there */
+	GUARD_PROGRAM		/* no question: a struct guard_program */
 };
 struct guard_question {
 	enum guard_ask ask;
 	int fd;
+};
+#define GUARD_HEAD	256	/* the kernel looks for #! in that much */
+/* What a path to execute leads to; empty when that cannot be told. */
+struct guard_program {
+	struct guard_question question;
+	bool is_missing;		/* there is nothing */
+	uint64_t dev, ino;
+	size_t n_head;
+	char path[PATH_MAX];
+	char head[GUARD_HEAD];
 };
 /* And back: a descriptor, a device number (GUARD_ASK_TTY), or -errno. */
 struct guard_reply {
@@ -133,6 +146,41 @@ struct guard_reply {
 int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds) MUST_USE;
 /* Returns the bytes received; 0 when the other end is gone; -errno. */
 int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds) MUST_USE;
+
+/* --- executions: guard_exec.c, run by the reader ------------------------------ */
+
+/* Blocked commands, and the files of those that are programs. */
+struct guard_commands {
+	struct arena arena;
+	const struct plan *plan;	/* NULL: no execution comes here */
+	struct program_files known;
+};
+int guard_commands_init(struct guard_commands *c, const struct plan *plan,
+			struct cordon_err *err) MUST_USE;
+void guard_commands_release(struct guard_commands *c);
+
+struct guard_worker;
+struct guard_vector;
+
+struct guard_exec {
+	const struct guard_worker *w;
+	uint64_t id;
+	pid_t tid;
+	bool is_traced;			/* by somebody else */
+	const char *path;		/* as it was given */
+	const struct guard_program *program;
+	struct guard_vector *vector;
+};
+
+/* NULL without memory; most of it is never touched. */
+struct guard_vector *guard_vector_new(void);
+/* Copy the words of a thread; 0 or -errno. */
+int guard_vector_read(struct guard_vector *v, pid_t tid, uint64_t argv) MUST_USE;
+/* Judge the call and refuse it, or let it go on and judge what came of it. */
+void guard_answer_exec(const struct guard_exec *e);
+/* Copy memory of a thread: up to the first page that is not there; bytes or
+ * -errno. */
+int guard_read_memory(pid_t tid, uint64_t from, void *to, size_t n);
 
 /* --- processes -------------------------------------------------------------- */
 
@@ -149,11 +197,12 @@ struct guard_shared {
 struct guard_worker {
 	int listener;
 	int sock;			/* to the other one of the pair */
-	int denials;			/* actor */
+	int denials;
 	int proc;			/* /proc of the host */
 	int self;			/* actor: its own folder there */
 	struct guard_shared *shared;
 	struct guard_names *names;
+	struct guard_commands *commands;
 };
 
 /* Serve until the tree is gone; return then, or when something is wrong. */
@@ -162,6 +211,8 @@ void guard_actor_loop(struct guard_worker *w);
 /* End a request with a value or -errno. */
 void guard_answer(int listener, uint64_t id, int rc);
 bool guard_is_valid(int listener, uint64_t id);
+/* Report a refusal; see struct guard_denial. */
+void guard_report(const struct guard_worker *w, size_t rule, const char *what);
 
 /* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
 

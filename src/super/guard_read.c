@@ -2,8 +2,9 @@
  *
  * It has CAP_SYS_PTRACE over the tree's user namespace and nothing else; it
  * opens no path of the caller, only what /proc has of it, with O_PATH.  Memory
- * is read once.  That the call was still waiting after each look is what makes
- * the number of the thread mean that thread.
+ * is read once; but for executions, which guard_exec.c judges.  That the call
+ * was still waiting after each look is what makes the number of the thread mean
+ * that thread.
  */
 #include "super/guard_priv.h"
 
@@ -49,6 +50,9 @@ struct reader {
 	int proc;			/* folder of the calling thread; of `known` */
 	pid_t tid;			/* its number here */
 	pid_t tgid;
+	bool is_traced;			/* by somebody inside */
+	struct guard_vector *vector;	/* of executions */
+	struct guard_program program;	/* the same */
 };
 
 /* Which argument of a call is what; -1: it has none. */
@@ -77,10 +81,12 @@ static const struct shape {
 	{ SYS_linkat,    GUARD_LINK,             0,  1,  2,  3,  4, -1, -1 },
 	{ SYS_renameat2, GUARD_RENAME,           0,  1,  2,  3,  4, -1, -1 },
 	{ SYS_bind,      GUARD_BIND,            -1, -1, -1, -1, -1, -1, -1 },
+	/* The vector is the argument after the path. */
+	{ SYS_execve,    GUARD_EXEC,            -1, -1, -1,  0, -1, -1, -1 },
+	{ SYS_execveat,  GUARD_EXEC,            -1, -1,  0,  1,  4, -1, -1 },
 };
 
-/* Copy memory of the caller: up to the first page that is not there. */
-static int read_memory(const struct reader *r, uint64_t from, void *to, size_t n)
+int guard_read_memory(pid_t tid, uint64_t from, void *to, size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t first = MIN(n, page - from % page);
@@ -90,7 +96,12 @@ static int read_memory(const struct reader *r, uint64_t from, void *to, size_t n
 		{ .iov_base = (void *)(uintptr_t)(from + first), .iov_len = n - first },
 	};
 
-	return guard_rc(process_vm_readv(r->tid, &local, 1, remote, n > first ? 2 : 1, 0));
+	return guard_rc(process_vm_readv(tid, &local, 1, remote, n > first ? 2 : 1, 0));
+}
+
+static int read_memory(const struct reader *r, uint64_t from, void *to, size_t n)
+{
+	return guard_read_memory(r->tid, from, to, n);
 }
 
 /* A path into texts at `at`: bytes with the NUL, or -errno. */
@@ -224,6 +235,7 @@ static int take_status(struct reader *r, struct str status)
 	r->req.tgid = last_number(guard_status(status, "NStgid"));
 	r->req.tid = last_number(guard_status(status, "NSpid"));
 	r->tgid = last_number(guard_status(status, "Tgid"));
+	r->is_traced = !str_is(guard_status(status, "TracerPid"), "0");
 	return r->tgid > 0 ? 0 : -EPERM;
 }
 
@@ -341,12 +353,14 @@ static int take_texts(struct reader *r, const struct shape *s, const uint64_t *a
 	if (rc < 0)
 		return rc;
 	q->n_new = (size_t)rc;
-	/* An empty path names nothing, but the old one of linkat may be a
-	 * descriptor. */
-	if (q->n_new == 1 || (q->n_old == 1 && (q->op != GUARD_LINK ||
-						!(q->flags & AT_EMPTY_PATH))))
+	/* An empty path names nothing, but the old one of linkat and that of
+	 * execveat may be a descriptor. */
+	if ((q->n_new == 1 && (q->op != GUARD_EXEC || !(q->flags & AT_EMPTY_PATH))) ||
+	    (q->n_old == 1 && (q->op != GUARD_LINK || !(q->flags & AT_EMPTY_PATH))))
 		return -ENOENT;
-	return 0;
+	if (q->op != GUARD_EXEC)
+		return 0;
+	return guard_vector_read(r->vector, r->tid, args[s->new_path + 1]);
 }
 
 static int take_bases(struct reader *r, const struct shape *s, const uint64_t *args)
@@ -414,13 +428,17 @@ static bool attend(struct reader *r)
 	size_t n_fds;
 	int none[N_GUARD_SLOTS];
 
-	while (guard_recv(r->w->sock, &q, sizeof(q), none, &n_fds) == sizeof(q)) {
+	while (guard_recv(r->w->sock, &r->program, sizeof(r->program), none, &n_fds) >=
+	       (int)sizeof(q)) {
 		struct guard_reply reply = { 0 };
 		cleanup_fd int fd = -1;
 		char name[32];
 
+		q = r->program.question;
 		if (q.ask == GUARD_DONE)
 			return true;
+		if (q.ask == GUARD_PROGRAM)
+			continue;
 		if (q.ask == GUARD_ASK_TTY) {
 			reply.rc = controlling_tty(r);
 		} else if (q.ask != GUARD_ASK_CLOSED) {
@@ -456,7 +474,13 @@ static bool hand_over(struct reader *r)
 		return false;
 	r->told_root = true;
 	close_slots(r);
-	return attend(r);
+	if (!attend(r))
+		return false;
+	if (r->req.op == GUARD_EXEC)
+		guard_answer_exec(&(struct guard_exec){ r->w, r->req.id, r->tid, r->is_traced,
+							r->req.texts + r->req.n_old, &r->program,
+							r->vector });
+	return true;
 }
 
 static bool serve(struct reader *r, const struct seccomp_notif *call)
@@ -488,6 +512,9 @@ void guard_reader_loop(const struct guard_worker *w)
 	int n = read_proc_at(w->proc, "self/status", status, sizeof(status));
 
 	r.w = w;
+	r.vector = w->commands->plan ? guard_vector_new() : NULL;
+	if (w->commands->plan && !r.vector)
+		return;
 	if (n < 0 || rights_of((struct str){ status, (size_t)n }, r.own, sizeof(r.own)) < 0)
 		return;
 	for (;;) {

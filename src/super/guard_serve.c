@@ -43,8 +43,7 @@ void guard_unlock(struct guard_actor *a)
 
 int guard_refuse(struct guard_actor *a, const char *path)
 {
-	if (send(a->w->denials, path, strnlen(path, PATH_MAX), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		atomic_fetch_add(&a->w->shared->lost, 1);
+	guard_report(a->w, 0, path);
 	return -EACCES;
 }
 
@@ -274,6 +273,48 @@ static int make_bind(struct guard_actor *a)
 	return rc;
 }
 
+/* --- execve ----------------------------------------------------------------- */
+
+static void describe(struct guard_actor *a, int fd, struct guard_program *ret)
+{
+	cleanup_fd int file = -1;
+	char name[32];
+	struct stat st;
+	ssize_t n;
+
+	if (guard_fd_path(a->w, fd, ret->path, sizeof(ret->path)) < 0 || fstat(fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;
+	ret->dev = st.st_dev;
+	ret->ino = st.st_ino;
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	file = openat(a->w->self, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	n = file < 0 ? -1 : pread(file, ret->head, sizeof(ret->head), 0);
+	ret->n_head = n < 0 ? 0 : (size_t)n;
+}
+
+/* Tell the reader, who judges, what the path leads to.  What we cannot follow
+ * it sees when it is executed. */
+static int tell_program(struct guard_actor *a)
+{
+	struct guard_program p = { .question.ask = GUARD_PROGRAM };
+	int base = a->fds[GUARD_SLOT_NEW];
+	cleanup_fd int fd = -1;
+
+	if (!*new_text(a)) {
+		describe(a, base, &p);
+	} else {
+		int rc = guard_find(a, base, new_text(a), true, &fd);
+
+		p.is_missing = rc == -ENOENT || rc == -ENOTDIR;
+		if (rc == 0)
+			describe(a, fd, &p);
+	}
+	/* If the reader is gone, so are we soon. */
+	(void)!guard_send(a->w->sock, &p, sizeof(p), NULL, 0);
+	return GUARD_ANSWERED;
+}
+
 /* --- the loop --------------------------------------------------------------- */
 
 static int (*const acts[])(struct guard_actor *) = {
@@ -284,6 +325,7 @@ static int (*const acts[])(struct guard_actor *) = {
 	[GUARD_LINK] = make_link,
 	[GUARD_RENAME] = make_rename,
 	[GUARD_BIND] = make_bind,
+	[GUARD_EXEC] = tell_program,
 };
 static_assert(ARRAY_SIZE(acts) == N_GUARD_OPS, "an act for each kind of call");
 

@@ -102,7 +102,8 @@ int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *
 		return err_nomem(err);
 	l->ops = mechanisms[cgroup];
 	l->cpu_limit_us = limits->cpu_ms > INT64_MAX / 1000 ? INT64_MAX : limits->cpu_ms * 1000;
-	l->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	l->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	l->n_cpus = MAX(l->n_cpus, 1);
 	l->state = l->ops->open(paths, limits, err);
 	if (!l->state) {
 		free(l);

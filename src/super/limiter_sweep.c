@@ -288,7 +288,8 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
 	s->tasks_limit = geteuid() == 0 ? limits->processes : INT64_MAX;
-	s->n_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	s->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	s->n_cpus = MAX(s->n_cpus, 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
 	s->page = sysconf(_SC_PAGESIZE);
 	return s;

@@ -1,9 +1,8 @@
 /* Live runs; see live.h.
  *
- * A run's folder holds one file of lines: the supervisor's pid with its start
- * time, so that a number used again is not taken for it, when it began, where,
- * and what.  A folder is made by one mkdir and one write; one whose supervisor
- * is gone is swept away by whoever lists next.
+ * A run has one file of lines: the supervisor's pid with its start time, so that
+ * a number used again is not taken for it, when it began, where, and what.  A
+ * file whose supervisor is gone is swept away by whoever lists next.
  */
 #include "super/live.h"
 
@@ -22,7 +21,6 @@
 
 #include "base/fd.h"
 
-#define STATUS_NAME	"status"
 #define MAX_STATUS	2048
 #define MAX_SHOWN	512	/* bytes of the command's words */
 #define MAX_RUN_ID	40
@@ -103,32 +101,23 @@ static void put_words(const struct plan *plan, struct buf *out)
 	}
 }
 
-static int write_status(const char *folder, const struct buf *text)
+static int open_new(const char *path)
 {
-	char path[MAX_LIVE_ROOT + 80];
-	int fd;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%s/" STATUS_NAME, folder);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -1;
-	n = write(fd, text->data, text->n);
-	close(fd);
-	return n == (ssize_t)text->n ? 0 : -1;
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 /* The usual case is one call; the folder of all is made once. */
-static int make_folder(const char *root, const char *path)
+static int make_file(const char *root, const char *path)
 {
 	struct cordon_err ignored;
+	int fd = open_new(path);
 
-	if (mkdir(path, 0700) < 0 && (errno != ENOENT || live_make_root(root, &ignored) < 0 ||
-				      mkdir(path, 0700) < 0))
-		return -1;
-	if (check_root(root, &ignored) == 0)
-		return 0;
-	rmdir(path);
+	if (fd < 0 && errno == ENOENT && live_make_root(root, &ignored) == 0)
+		fd = open_new(path);
+	if (fd < 0 || check_root(root, &ignored) == 0)
+		return fd;
+	unlink(path);
+	close(fd);
 	return -1;
 }
 
@@ -136,32 +125,25 @@ void live_try_add(struct live *l, const char *root, const char *run_id, const st
 {
 	cleanup_buf struct buf text = BUF(MAX_STATUS + 8192);
 	char path[sizeof(l->path)];
+	cleanup_fd int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", root, run_id);
-	if (make_folder(root, path) < 0)
+	fd = make_file(root, path);
+	if (fd < 0)
 		return;
 	memcpy(l->path, path, sizeof(path));
 	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
 		   (long long)time(NULL), plan->cwd);
 	put_words(plan, &text);
 	buf_putc(&text, '\n');
-	if (!buf_ok(&text) || write_status(path, &text) < 0)
+	if (!buf_ok(&text) || write(fd, text.data, text.n) != (ssize_t)text.n)
 		live_remove(l);
-}
-
-static void remove_folder(const char *folder)
-{
-	char path[MAX_LIVE_ROOT + 80];
-
-	snprintf(path, sizeof(path), "%s/" STATUS_NAME, folder);
-	unlink(path);
-	rmdir(folder);
 }
 
 void live_remove(struct live *l)
 {
 	if (l->path[0])
-		remove_folder(l->path);
+		unlink(l->path);
 	l->path[0] = '\0';
 }
 
@@ -176,16 +158,13 @@ struct entry {
 	const char *cwd, *words;
 };
 
-/* What a folder says.  False: it says nothing that makes sense. */
-static bool read_entry(const char *folder, const char *id, struct entry *e)
+/* What a file says.  False: it says nothing that makes sense. */
+static bool read_entry(const char *path, const char *id, struct entry *e)
 {
-	cleanup_fd int fd = -1;
-	char path[MAX_LIVE_ROOT + 80];
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	ssize_t n;
 	char *line, *end;
 
-	snprintf(path, sizeof(path), "%s/" STATUS_NAME, folder);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	n = fd < 0 ? -1 : read(fd, e->text, sizeof(e->text) - 1);
 	if (n <= 0 || strlen(id) >= sizeof(e->id))
 		return false;
@@ -204,12 +183,12 @@ static bool read_entry(const char *folder, const char *id, struct entry *e)
 	return true;
 }
 
-/* Just made, its file may not be written yet. */
-static bool is_fresh(const char *folder)
+/* Just made, it may not be written yet. */
+static bool is_fresh(const char *path)
 {
 	struct stat st;
 
-	return stat(folder, &st) == 0 && time(NULL) - st.st_mtime < 5;
+	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < 5;
 }
 
 typedef int entry_fn(const struct entry *e, void *arg, struct cordon_err *err);
@@ -217,7 +196,7 @@ typedef int entry_fn(const struct entry *e, void *arg, struct cordon_err *err);
 /* Call fn for each live one until it does not return 0.  Returns what it did. */
 static int for_each(entry_fn *fn, void *arg, struct cordon_err *err)
 {
-	char root[MAX_LIVE_ROOT], folder[MAX_LIVE_ROOT + 64];
+	char root[MAX_LIVE_ROOT], path[MAX_LIVE_ROOT + 64];
 	struct dirent *d;
 	struct entry *e;
 	DIR *dir;
@@ -233,11 +212,11 @@ static int for_each(entry_fn *fn, void *arg, struct cordon_err *err)
 	while (rc == 0 && (d = readdir(dir))) {
 		if (d->d_name[0] == '.' || strlen(d->d_name) >= MAX_RUN_ID)
 			continue;
-		snprintf(folder, sizeof(folder), "%s/%s", root, d->d_name);
-		if (read_entry(folder, d->d_name, e) && start_time(e->pid) == e->ticks)
+		snprintf(path, sizeof(path), "%s/%s", root, d->d_name);
+		if (read_entry(path, d->d_name, e) && start_time(e->pid) == e->ticks)
 			rc = fn(e, arg, err);
-		else if (!is_fresh(folder))
-			remove_folder(folder);
+		else if (!is_fresh(path))
+			unlink(path);
 	}
 	free(e);
 	closedir(dir);

@@ -1,4 +1,4 @@
-/* Live runs: one folder each below $XDG_RUNTIME_DIR/cordon, or /tmp/cordon-UID
+/* Live runs: one file each in $XDG_RUNTIME_DIR/cordon, or /tmp/cordon-UID
  * where there is none.  Only their user can look into them, and no command can:
  * they are in no root, or masked where a root covers them. */
 #ifndef SUPER_LIVE_H
@@ -11,9 +11,9 @@
 
 #define MAX_LIVE_ROOT	192
 
-/* The place of this run's folder. */
+/* This run's file. */
 struct live {
-	char path[MAX_LIVE_ROOT + 64];	/* of the folder; empty: there is none */
+	char path[MAX_LIVE_ROOT + 64];	/* empty: there is none */
 };
 
 /* The value of a SIGTERM that ends a run, whatever its command does about it. */

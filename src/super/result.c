@@ -27,37 +27,11 @@ void run_result_init(struct run_result *r)
 	make_id(r->run_id);
 }
 
-void run_result_add_denial(struct run_result *r, const char *kind, const char *what,
-			   const char *reason, const char *hint)
-{
-	struct run_denial *d = &r->denials[r->n_denials];
-
-	for (size_t i = 0; i < r->n_denials; i++)
-		if (strcmp(r->denials[i].what, what) == 0 &&
-		    strcmp(r->denials[i].kind, kind) == 0) {
-			r->denials[i].count++;
-			return;
-		}
-	if (r->n_denials == MAX_DENIALS)
-		return;
-	*d = (struct run_denial){ kind, strdup(what), reason, strdup(hint), 1 };
-	if (d->what && d->hint) {
-		r->n_denials++;
-		return;
-	}
-	free(d->what);
-	free(d->hint);
-}
-
 void run_result_release(struct run_result *r)
 {
 	buf_release(&r->out[0]);
 	buf_release(&r->out[1]);
-	for (size_t i = 0; i < r->n_denials; i++) {
-		free(r->denials[i].what);
-		free(r->denials[i].hint);
-	}
-	r->n_denials = 0;
+	denials_release(&r->denials);
 }
 
 /* What to say about an exec that failed. */
@@ -127,27 +101,27 @@ static void print_words(unsigned bits, struct json_out *j)
 	json_close(j, ']');
 }
 
-static void print_denials(const struct run_result *r, struct json_out *j)
+/* What the result and the log do not say. */
+static void print_left_out(const struct run_result *r, struct json_out *j)
 {
-	json_key(j, "denials");
-	json_open(j, '[');
-	for (size_t i = 0; i < r->n_denials; i++) {
-		const struct run_denial *d = &r->denials[i];
-
-		json_open(j, '{');
-		json_key(j, "kind");
-		json_put_text(j, d->kind);
-		json_key(j, strcmp(d->kind, "file") == 0 ? "path" : "what");
-		json_put_text(j, d->what);
-		json_key(j, "reason");
-		json_put_text(j, d->reason);
-		json_key(j, "hint");
-		json_put_text(j, d->hint);
-		json_key(j, "count");
-		json_put_int(j, d->count);
-		json_close(j, '}');
+	if (r->denials.left_out) {
+		json_key(j, "denials_left_out");
+		json_put_int(j, (int64_t)r->denials.left_out);
 	}
-	json_close(j, ']');
+	if (!r->audit.problem && !r->audit.lost)
+		return;
+	json_key(j, "audit");
+	json_open(j, '{');
+	json_key(j, "file");
+	json_put_text(j, r->audit.path);
+	json_key(j, "lost");
+	if (r->audit.problem)
+		json_put_null(j);
+	else
+		json_put_int(j, (int64_t)r->audit.lost);
+	json_key(j, "problem");
+	json_put_text(j, r->audit.problem);
+	json_close(j, '}');
 }
 
 static void print_how(const struct run_result *r, struct json_out *j)
@@ -214,6 +188,8 @@ void run_result_print(const struct run_result *r, const struct plan *plan, struc
 	print_words(r->started || r->exec_errno ? plan->enforced : 0, j);
 	json_key(j, "missing");
 	print_words(plan->lacking, j);
-	print_denials(r, j);
+	json_key(j, "denials");
+	denials_print(&r->denials, j);
+	print_left_out(r, j);
 	json_close(j, '}');
 }

@@ -25,18 +25,22 @@
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
+#include "super/network.h"
+#include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
 
 struct run {
 	const struct plan *plan;
 	struct run_result *res;
+	struct run_reporter *reporter;
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
 	struct disk *disk;	/* NULL: not counted */
+	struct network network;
 	struct stdio stdio;
 	struct live live;
 	int signals;
@@ -44,7 +48,9 @@ struct run {
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
+	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
+	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
 };
 
@@ -87,6 +93,7 @@ static void stop_for(struct run *r, enum limit_kind why, int signal)
 	if (r->res->limit != LIMIT_OK || r->exited)
 		return;
 	r->res->limit = why;
+	run_report_limit(r->reporter);
 	if (!signal) {
 		kill_tree(r);
 		return;
@@ -106,7 +113,9 @@ static int on_ready(struct run *r, struct cordon_err *err)
 		return -1;
 	if (r->disk)
 		disk_join(r->disk, r->fds.fd[NATIVE_PROC]);
-	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+	if (network_join(&r->network, &r->fds, err) < 0)
+		return -1;
+	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (r->fds.fd[i] >= 0 && limiter_add_fs(r->limiter, r->fds.fd[i], err) < 0)
 			return -1;
 	/* The plan has no such limits where nothing can count them. */
@@ -137,6 +146,9 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 	case NATIVE_EXEC_FAILED:
 		r->res->started = false;
 		r->res->exec_errno = m->value;
+		return 0;
+	case NATIVE_SOCKET:
+		network_add_socket(&r->network, &r->fds);
 		return 0;
 	case NATIVE_EXITED:
 		r->exited = true;
@@ -208,17 +220,36 @@ static void read_signals(struct run *r)
 			on_signal(r, (int)si.ssi_signo);
 }
 
-static void read_denials(struct run *r)
+/* False: there may be more. */
+static bool read_denials(struct run *r)
 {
-	char path[4096];
+	struct guard_denial d;
 
 	/* Not for as long as they come: the limits are looked at in between. */
 	for (int i = 0; i < MAX_DENIALS && r->guard; i++) {
-		if (guard_read_denial(r->guard, path, sizeof(path)) <= 0)
-			return;
-		run_result_add_denial(r->res, "file", path, "the name is protected",
-				      "files.protect without it");
+		if (guard_read_denial(r->guard, &d) <= 0)
+			return true;
+		if (!d.rule) {
+			run_report_file(r->reporter, d.what);
+		} else if (d.rule <= r->plan->n_rules) {
+			r->blocked = r->plan->rules[d.rule - 1].message;
+			run_report_command(r->reporter, d.what, r->blocked,
+					   "commands.block without the pattern");
+		}
 	}
+	return !r->guard;
+}
+
+/* The tree has ended. */
+static void end_denials(struct run *r)
+{
+	while (!read_denials(r))
+		;
+	/* Nothing ran: then it was the command itself that was refused. */
+	if (r->res->exec_errno)
+		r->res->blocked = r->blocked;
+	if (r->guard)
+		run_report_lost(r->reporter, guard_denials_lost(r->guard));
 }
 
 static bool is_gone(const struct run *r)
@@ -228,14 +259,16 @@ static bool is_gone(const struct run *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The first call that makes a name: now there is something to guard.  Runs
- * that make none pay nothing.  The listener is the guard's alone from here on:
- * when it is gone, the calls fail. */
+/* The first call that makes a name, or executes something where commands are
+ * blocked: now there is something to guard.  Runs that do neither pay nothing.
+ * The listener is the guard's alone from here on: when it is gone, the calls
+ * fail. */
 static int start_guard(struct run *r, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)r->plan->guarded,
 		.n_names = r->plan->n_guarded,
+		.plan = r->plan->n_rules ? r->plan : NULL,
 		.listener = r->fds.fd[NATIVE_LISTENER],
 		.userns = r->userns,
 		.mntns = r->mntns,
@@ -247,7 +280,7 @@ static int start_guard(struct run *r, struct cordon_err *err)
 	int rc = guard_start(&o, &r->guard, err);
 
 	fd_close(&r->fds.fd[NATIVE_LISTENER]);
-	if (rc == 0)
+	if (rc == 0 && guard_recv_ready(r->guard, err) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
@@ -260,7 +293,7 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!(r->plan->n_guarded || r->plan->limits.roots != INT64_MAX) ||
+	if (!(r->plan->asks || r->plan->limits.roots != INT64_MAX) ||
 	    !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
@@ -293,35 +326,43 @@ static void check_limits(struct run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-enum {
-	POLL_CHILD,
-	POLL_CONTROL,
-	POLL_SIGNALS,
-	POLL_LIMITER,
-	POLL_GUARD,
-	POLL_LISTENER,
-	POLL_DISK,
-	N_POLLS
-};
+enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER,
+       POLL_NETWORK, POLL_DISK, N_POLLS };
 
-static void add_poll(const struct run *r, struct pollfd fds[N_POLLS])
+static int64_t next_us(const struct run *r)
+{
+	return MIN(MIN(r->deadline_us, r->kill_at_us),
+		   MIN(r->look_at_us,
+		       MIN(audit_next_us(r->reporter->audit), stdio_next_us(&r->stdio))));
+}
+
+static size_t list_polls(struct run *r, struct pollfd *fds)
 {
 	bool guarding = r->guard != NULL;
 
-	for (int i = 0; i < N_POLLS; i++)
-		fds[i] = (struct pollfd){ .events = POLLIN };
-	fds[POLL_LIMITER].events |= POLLPRI;
-	fds[POLL_CHILD].fd = r->child.pidfd;
-	fds[POLL_CONTROL].fd = r->child.control;
-	fds[POLL_SIGNALS].fd = r->signals;
-	fds[POLL_LIMITER].fd = limiter_event_fd(r->limiter);
-	fds[POLL_GUARD].fd = guarding ? guard_event_fd(r->guard) : -1;
-	fds[POLL_LISTENER].fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER];
-	fds[POLL_DISK].fd = r->disk ? disk_event_fd(r->disk) : -1;
+	fds[POLL_CHILD] = (struct pollfd){ .fd = r->child.pidfd, .events = POLLIN };
+	fds[POLL_CONTROL] = (struct pollfd){ .fd = r->child.control, .events = POLLIN };
+	fds[POLL_SIGNALS] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+	fds[POLL_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(r->limiter),
+					     .events = POLLIN | POLLPRI };
+	fds[POLL_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(r->guard) : -1,
+					   .events = POLLIN };
+	fds[POLL_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : r->fds.fd[NATIVE_LISTENER],
+					      .events = POLLIN };
+	fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
+					     .events = POLLIN };
+	fds[POLL_DISK] = (struct pollfd){ .fd = r->disk ? disk_event_fd(r->disk) : -1,
+					  .events = POLLIN };
+	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
 }
 
-static int on_events(struct run *r, const struct pollfd fds[N_POLLS], struct cordon_err *err)
+/* Everything but the network. */
+static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 {
+	if (read_messages(r, err) < 0)
+		return -1;
+	if (fds[POLL_CHILD].revents)
+		r->gone = true;
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(r);
 	if (fds[POLL_LIMITER].revents)
@@ -332,6 +373,7 @@ static int on_events(struct run *r, const struct pollfd fds[N_POLLS], struct cor
 		stop_for(r, LIMIT_DISK, 0);
 	read_denials(r);
 	check_limits(r);
+	run_report_write(r->reporter);
 	if (!stdio_move(&r->stdio))
 		stop_for(r, LIMIT_OUTPUT, SIGTERM);
 	return 0;
@@ -341,20 +383,17 @@ static int loop(struct run *r, struct cordon_err *err)
 {
 	struct pollfd fds[N_POLLS + 8];
 
-	while (!r->exited) {
-		struct timespec wait = run_wait(MIN(MIN(r->deadline_us, r->kill_at_us),
-						    MIN(r->look_at_us, stdio_next_us(&r->stdio))));
-		size_t n = N_POLLS;
+	while (!r->exited && !r->gone) {
+		struct timespec wait = run_wait(MIN(next_us(r), network_next_us(&r->network)));
+		int ready = ppoll(fds, list_polls(r, fds), &wait, NULL);
 
-		add_poll(r, fds);
-		n += stdio_poll(&r->stdio, fds + n);
-		if (ppoll(fds, n, &wait, NULL) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			return err_sys(err, CORDON_E_SETUP, "cannot wait for the command");
-		if (read_messages(r, err) < 0)
-			return -1;
-		if (fds[POLL_CHILD].revents)
-			return 0;
-		if (on_events(r, fds, err) < 0)
+		network_work(&r->network);
+		/* Nothing else happened, and nothing else is due. */
+		if (ready == 1 && fds[POLL_NETWORK].revents && run_now_us() < next_us(r))
+			continue;
+		if (act(r, fds, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -368,6 +407,7 @@ static void wait_for_end(struct run *r)
 	int status;
 
 	kill_tree(r);
+	live_remove(&r->live);		/* while the kernel takes it apart */
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(r->child.pidfd, SIGKILL);
@@ -432,7 +472,8 @@ static int clone_init(struct run *r, struct cordon_err *err)
 	return limiter_join(r->limiter, r->child.pid, err);
 }
 
-static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+/* What must be there before anything is cloned. */
+static int prepare(struct run *r, const struct host_caps *caps, struct cordon_err *err)
 {
 	struct plan_limits limits = r->plan->limits;
 
@@ -447,11 +488,19 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 		limits.processes++;
 	if (limiter_new(&limits, caps->cgroup, &r->limiter, err) < 0)
 		return -1;
+	if (network_start(&r->network, r->plan, &r->child, r->reporter, err) < 0)
+		return -1;
 	if (pipe2(r->alive, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	if (clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
+	return 0;
+}
+
+static int start(struct run *r, const struct host_caps *caps, struct cordon_err *err)
+{
+	if (prepare(r, caps, err) < 0 || clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
-	if (limits.roots != INT64_MAX && disk_start(r->plan, r->userns, &r->disk, err) < 0)
+	if (r->plan->limits.roots != INT64_MAX &&
+	    disk_start(r->plan, r->userns, &r->disk, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
@@ -466,6 +515,8 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
+	if (native_grant(r->plan, &r->child, err) < 0)
+		return -1;
 	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 	return 0;
 }
@@ -502,8 +553,9 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	struct run r = {
 		.plan = plan,
 		.res = ret,
+		.reporter = o->reporter,
 		.cgroup = caps->cgroup,
-		.child = { .pidfd = -1, .control = -1 },
+		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
 		.alive = { -1, -1 },
@@ -526,9 +578,10 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		rc = loop(&r, err);
 	if (r.child.pidfd >= 0) {
 		wait_for_end(&r);
-		read_denials(&r);
+		end_denials(&r);
 	}
 	guard_stop(r.guard);
+	network_stop(&r.network);
 	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&r.stdio);
@@ -543,6 +596,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.mntns);
 	fd_close(&r.child.pidfd);
 	fd_close(&r.child.control);
+	fd_close(&r.child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
 	fd_close(&r.signals);

@@ -6,18 +6,15 @@
 #include "base/json.h"
 #include "host/caps.h"
 #include "plan/plan.h"
+#include "super/denials.h"
 #include "super/limiter.h"
 
-/* One thing that cordon refused. */
-struct run_denial {
-	const char *kind;	/* "file", "command", … */
-	char *what;
-	const char *reason;
-	char *hint;
-	unsigned count;
+/* What the audit log says about the run, where it does not say everything. */
+struct run_audit {
+	const char *path;		/* of the log; NULL: there is none */
+	const char *problem;		/* why it was not opened, or NULL */
+	uint64_t lost;			/* events that are not in it */
 };
-
-#define MAX_DENIALS	256
 
 /* How it went.  [R1] `started` is false when the command was never executed;
  * then `err` says why.  [R2] Nothing of the tree is alive any more. */
@@ -35,13 +32,17 @@ struct run_result {
 	bool truncated[2];
 	int64_t duration_ms;
 	struct limiter_usage usage;
-	struct run_denial denials[MAX_DENIALS];
-	size_t n_denials;
+	struct denials denials;
+	struct run_audit audit;
 };
+
+struct run_reporter;
+
 
 struct run_options {
 	bool capture;			/* keep stdout and stderr instead of passing them on */
 	bool limit_output;		/* count output even if it is passed on */
+	struct run_reporter *reporter;	/* its result is the one that is filled */
 };
 
 /* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret`
@@ -55,11 +56,9 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 		  struct cordon_err *err) MUST_USE;
 /* An empty result with an id of its own. */
 void run_result_init(struct run_result *r);
-/* One more refusal; the same one again is counted. */
-void run_result_add_denial(struct run_result *r, const char *kind, const char *what,
-			   const char *reason, const char *hint);
 void run_result_release(struct run_result *r);
-/* As CONTRACT says. */
+/* As CONTRACT says; keys of our own come last, and only where something is
+ * missing: denials_left_out, audit. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
 /* Why exec failed, in words. */
 const char *run_exec_problem(int error);

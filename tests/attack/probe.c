@@ -6,12 +6,14 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -272,6 +274,115 @@ static long big_segment(void)
 	return 0;
 }
 
+/* Executing what is judged as one thing and is another when the kernel looks:
+ * `touch mark` is the one that must not be.  The words lie in memory that
+ * somebody else writes to all the time. */
+struct race {
+	char path[32], word[8];
+	char *argv[3];
+};
+
+static struct race *race_new(void)
+{
+	struct race *r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			      -1, 0);
+	static char name[] = "x";
+
+	if (r == MAP_FAILED)
+		_exit(1);
+	*r = (struct race){ "/usr/bin/touch", "harm", { name, r->word, NULL } };
+	return r;
+}
+
+static void flip_word(struct race *r) { memcpy(r->word, r->word[0] == 'h' ? "mark" : "harm", 4); }
+
+static void flip_path(struct race *r)
+{
+	memcpy(r->word, "mark", 4);
+	memcpy(r->path + 9, r->path[9] == 't' ? "false" : "touch", 5);
+}
+
+static void flip_link(struct race *r)
+{
+	const char *to = r->path[9] == 't' ? "/usr/bin/false" : "/usr/bin/touch";
+
+	if (symlink(to, "new") == 0 && rename("new", "link") == 0)
+		memcpy(r->path + 9, to + 9, 5);
+	memcpy(r->word, "mark", 4);
+}
+
+static long race(void (*flip)(struct race *), const char *path)
+{
+	struct race *r = race_new();
+	pid_t flipper = fork(), pid;
+
+	if (flipper == 0)
+		for (;;)
+			flip(r);
+	for (int i = 0; i < 600 && access("mark", F_OK) < 0; i++) {
+		pid = fork();
+		if (pid == 0) {
+			execve(path ? path : r->path, r->argv, (char *[]){ NULL });
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	kill(flipper, SIGKILL);
+	waitpid(flipper, NULL, 0);
+	return access("mark", F_OK);
+}
+
+static long race_word(void) { return race(flip_word, "/usr/bin/touch"); }
+static long race_path(void) { return race(flip_path, NULL); }
+static long race_link(void) { return race(flip_link, "link"); }
+
+static void *exec_in_thread(void *of)
+{
+	struct race *r = of;
+
+	execve(r->path, r->argv, (char *[]){ NULL });
+	_exit(1);
+}
+
+/* The thread that is not the first one executes, the first one writes. */
+static long race_thread(void)
+{
+	struct race *r = race_new();
+
+	for (int i = 0; i < 600 && access("mark", F_OK) < 0; i++) {
+		pid_t pid = fork();
+		pthread_t thread;
+
+		if (pid == 0) {
+			if (pthread_create(&thread, NULL, exec_in_thread, r) != 0)
+				_exit(1);
+			for (;;)
+				flip_word(r);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return access("mark", F_OK);
+}
+
+/* A program without a file: it is whatever its first name says. */
+static long nameless_program(void)
+{
+	int from = open("/usr/bin/touch", O_RDONLY | O_CLOEXEC);
+	char name[] = "touch", word[] = "mark";
+	int fd = open(".", O_TMPFILE | O_RDWR, 0700), again;
+	char here[64], bytes[4096];
+	ssize_t n;
+
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		if (write(fd, bytes, (size_t)n) != n)
+			return -1;
+	snprintf(here, sizeof(here), "/proc/self/fd/%d", fd);
+	again = open(here, O_RDONLY | O_CLOEXEC);
+	close(fd);
+	return syscall(SYS_execveat, again, "", (char *[]){ name, word, NULL },
+		       (char *[]){ NULL }, AT_EMPTY_PATH);
+}
+
 static const struct {
 	const char *name;
 	long (*act)(void);
@@ -291,6 +402,8 @@ static const struct {
 	{ "set-id-at-birth", set_id_at_birth }, { "node", node }, { "read", read_file },
 	{ "write", write_file }, { "path-only", path_only }, { "nameless", nameless },
 	{ "exchange", exchange }, { "big-segment", big_segment },
+	{ "race-word", race_word }, { "race-path", race_path }, { "race-link", race_link },
+	{ "race-thread", race_thread }, { "nameless-program", nameless_program },
 };
 
 int main(int argc, char **argv)

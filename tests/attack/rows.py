@@ -412,3 +412,50 @@ for what, act in (
         alone="/usr is another file system" if what == "a hard link" else "")
 row("blocked: git's other copy", "/usr/lib/git-core/git --version || "
     "/usr/libexec/git-core/git --version", opts="--block-command git")
+
+# With arguments: `touch mark` may not be, any other touch may.
+BLOCK = "printf '[commands]\\nblock = [\"touch mark\"]\\n' > p.toml; "
+MANY = ("printf '#!/bin/sh\\ncase $0 in *busybox) shift ;; esac\\n: > $1\\n' > busybox; "
+        "chmod +x busybox; ln -s busybox touch; ")
+T = "/usr/bin/touch"
+for what, act in (
+        ("by its name", "touch mark"), ("by its path", f"{T} mark"),
+        ("through /proc", f"/proc/self/root{T} mark"),
+        ("other words between", "touch other -m -- ./other mark"),
+        ("a symbolic link", f"ln -s {T} t && ./t mark"),
+        ("a link to a link", f"ln -s {T} t && ln -s t u && ./u mark"),
+        ("a copy of the same name", f"cp {T} . && ./touch mark"),
+        ("another name in argv", f"py:import os; os.execv('{T}', ['true', 'mark'])"),
+        ("the name in argv alone", f"cp {T} t && exec 9<t && rm t && "
+         "python3 -c \"import os; os.execve(9, ['touch', 'mark'], os.environ)\""),
+        ("a descriptor", f"py:import os; os.execve(os.open('{T}', os.O_RDONLY), ['x', 'mark'], "
+         "os.environ)"),
+        ("a program without a name", "./probe nameless-program"),
+        ("the loader", f"/lib64/ld-linux-x86-64.so.2 {T} mark"),
+        ("#!", f"printf '#!{T}\\n' > s; chmod +x s; ./s mark"),
+        ("an argument of #!", f"printf '#!{T} mark\\n' > s; chmod +x s; ./s"),
+        ("#! of a #!", f"printf '#!{T} mark\\n' > s; printf '#!./s\\n' > t; chmod +x s t; ./t"),
+        ("#! by its name", "printf '#!/bin/sh\\n: > mark' > touch; chmod +x touch; ./touch mark"),
+        ("env", "env -i touch mark"), ("xargs", "echo mark | xargs touch"),
+        ("find", "find . -maxdepth 0 -exec touch mark ';'"),
+        ("another shell", "bash -c 'sh -c \"eval tou\"ch\" mark\"'"),
+        ("vfork", "py:import subprocess; subprocess.check_call(['touch', 'mark'])"),
+        ("a part of many", "./busybox touch mark"), ("a link to many", "./touch mark"),
+        ("a race: the word changes", "./probe race-word"),
+        ("a race: the path changes", "./probe race-path"),
+        ("a race: the link changes", "./probe race-link"),
+        ("a race: threads", "./probe race-thread")):
+    row(f"blocked with arguments: {what}", act, opts="--policy p.toml", told="test -e mark",
+        setup=BLOCK + (MANY if "many" in what else ""))
+row("blocked with arguments: a hard link", "./t mark", opts="--policy p.toml", told="test -e mark",
+    setup=BLOCK + f"ln {T} t", who="root", alone="/usr may be another file system")
+row("blocked: a part of busybox", "busybox touch mark", opts="--block-command touch",
+    told="test -e mark")
+row("blocked: a part of busybox, by its shell", "busybox sh -c 'touch mark'",
+    opts="--block-command touch", told="test -e mark")
+row("blocked: a part of busybox, by its name in argv",
+    "py:import os; os.execv('/bin/busybox', ['touch', 'mark'])", opts="--block-command touch",
+    told="test -e mark")
+row("blocked: a pattern of names", "touch mark", opts="--block-command t*ch", told="test -e mark")
+row("blocked: shell syntax", "py:import os; os.system(':  >  mar' 'k')", setup="printf '[commands]\\nblock = "
+    "[\": > mark\"]\\n' > p.toml", opts="--policy p.toml", told="test -e mark")

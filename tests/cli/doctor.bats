@@ -39,7 +39,7 @@ assert ($1), d"
 @test "says yes or no for each feature, and whether the default policy holds" {
 	run "$cordon" doctor
 	[ "$status" -eq 0 ] || [ "$status" -eq 1 ]
-	for name in userns mount pid net ipc uts seccomp notify landlock overlay cgroup \
+	for name in userns mount pid net anyip tproxy ipc uts seccomp notify landlock overlay cgroup \
 		task_clock idmap docker; do
 		grep -Eq "^$name +(yes|no)  " <<<"$output"
 	done
@@ -56,7 +56,7 @@ assert ($1), d"
 	json "d['default_policy']['enforceable'] == ($status == 0)"
 	json "d['default_policy']['enforceable'] == (not d['default_policy']['missing'])"
 	json "all(set(x) == {'name', 'available', 'needed', 'detail', 'without', 'hint'}
-		for x in d['features']) and len(f) == len(d['features']) == 14"
+		for x in d['features']) and len(f) == len(d['features']) == 16"
 	json "d['default_policy']['missing'] ==
 		[x['name'] for x in d['features'] if x['needed'] and not x['available']]"
 	json "all(x['detail'] for x in d['features'])"
@@ -96,14 +96,23 @@ assert ($1), d"
 @test "capabilities are a list that trial takes" {
 	run "$cordon" doctor --capabilities
 	[ "$status" -eq 0 ]
-	[ "$output" = disable_internet ]
+	mine=$output
+	"$cordon" doctor --json | /usr/bin/python3 -c "
+import json, sys
+f = {x['name']: x['available'] for x in json.load(sys.stdin)['features']}
+want = ['disable_internet'] if f['net'] or f['seccomp'] else []
+if f['net'] and f['tproxy']:
+    kinds = 'hostnames wildcard_hostnames ipv4_addresses ipv6_addresses ipv4_cidrs ipv6_cidrs'
+    want += ['network_allowlist'] + ['network_allowlist_' + k for k in kinds.split()]
+    want += ['dynamic_network_policy']
+assert '$mine' == ','.join(want), want"
 	run "$cordon" doctor --capabilities --sandbox process
-	[ "$output" = disable_internet ]
+	[ "$output" = "$mine" ]
 	run "$cordon" doctor --capabilities --sandbox none
 	[ "$status" -eq 0 ]
 	[ "$output" = "" ]
 	run "$cordon" doctor --capabilities --json
-	json "d['capabilities'] == ['disable_internet']"
+	json "','.join(d['capabilities']) == '$mine'"
 	printf '[environment]\nnetwork_mode = "no-network"\n' >"$BATS_TEST_TMPDIR/task.toml"
 	one=$("$cordon" trial --check "$BATS_TEST_TMPDIR/task.toml")
 	two=$("$cordon" trial --check --capabilities "$("$cordon" doctor --capabilities)" \

@@ -41,6 +41,24 @@ missing() {
 	done
 }
 
+@test "blocked commands with arguments need notifications" {
+	work
+	# Nothing is written, so no name is guarded either.
+	policy '[files]
+write = []
+read = ["."]
+deny = []
+[commands]
+block = ["touch mark"]'
+	cordon_without notify run --policy cordon.toml -- /bin/echo ran
+	is "$status" 125
+	is "$out" ""
+	has "$err" "cordon: the policy needs notify ("
+	CORDON_SANDBOX=warn cordon_without notify run --policy cordon.toml --json -- /bin/echo ran
+	is "$status" 0
+	has " $(missing) " " seccomp "
+}
+
 @test "the refusal as JSON has the hint" {
 	work
 	cordon_without userns run --json -- /bin/echo ran
@@ -192,4 +210,30 @@ deny = [\"$place/work/key\"]"
 	has_not "$out" "host name of its own"
 	cordon_without uts run --dry-run -- /bin/echo ran
 	is "$status" 125
+}
+
+@test "a network that the policy restricts is never opened by consent" {
+	work
+	policy 'may_lack = ["net"]
+[network]
+allow = ["a.example:443"]'
+	for consent in "" warn enforce; do
+		CORDON_SANDBOX=$consent cordon_without anyip,tproxy run -- /bin/echo ran
+		is "$status" 125
+		is "$out" ""
+		has "$err" "cordon: network.mode allowlist needs tproxy ("
+		is "$([ "$(wc -l <"$place/.err")" -ge 2 ] && echo hint)" hint
+	done
+	policy 'may_lack = ["net"]
+[network]
+mode = "public"
+deny = ["*:25"]'
+	CORDON_SANDBOX=warn cordon_without anyip,tproxy run -- /bin/echo ran
+	is "$status" 125
+	has "$err" "cordon: network.deny under network.mode public needs tproxy ("
+	# Without anything, where that is said.
+	CORDON_SANDBOX=off cordon_without anyip,tproxy run -- /bin/echo ran
+	is "$status" 0
+	is "$out" ran
+	has "$err" "without any protection"
 }

@@ -126,10 +126,8 @@ gone() {
 		json "d['exit_code'] == 125 and d['run_id']"
 	}
 	check docker --sandbox docker
-	check allowlist --allow-host example.org
 	check wasi --profile wasi
 	check 'a/\*\*/b' --deny 'a/**/b'
-	check "rm -rf" --block-command 'rm -rf'
 	check '/nonexistent' --cwd /nonexistent
 	check "'/'" --cwd /
 }
@@ -175,6 +173,65 @@ gone() {
 	run -127 "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
 	[ "$status" -ge 126 ]
 	grep -q 'Permission denied' <<<"$output"
+}
+
+@test "a blocked command with arguments: 126, message, denial" {
+	said="Command blocked by sandbox policy: contains 'touch mark'"
+	ln -s /usr/bin/touch link
+	for words in "-- touch mark" "-- /usr/bin/touch -c mark" "-- ./link mark" \
+		"-- env touch mark"; do
+		# shellcheck disable=SC2086
+		run "$cordon" run --block-command 'touch mark' $words
+		[ "$status" -eq 126 ]
+		grep -qxF "$said" <<<"$output"
+		[ ! -e mark ]
+	done
+	# Only what the file behind the name tells: not judged before the start.
+	run --separate-stderr "$cordon" run --json --block-command 'touch mark' -- ./link mark
+	[ "$status" -eq 126 ]
+	# shellcheck disable=SC2154  # stderr is set by run
+	[ "$stderr" = "$said" ]
+	json "d['blocked'] == d['error']['message'] == \"$said\""
+	json "d['exit_code'] == 126 and d['error']['code'] == 'blocked'"
+	json "[(x['kind'], x['what'], x['count']) for x in d['denials']] == [('command', './link mark', 1)]"
+	# Inside, the shell says it in its own words, and cordon in the end.
+	run --separate-stderr "$cordon" run --block-command 'touch mark' -- \
+		sh -c 'x=touch; $x mark; $x -c mark'
+	[ "$status" -eq 126 ]
+	[ "$(grep -cxF "$said" <<<"$stderr")" -eq 1 ]
+	[ "$(grep -c 'Permission denied' <<<"$stderr")" -eq 2 ]
+	run "$cordon" run --json --block-command 'touch mark' -- \
+		sh -c 'x=touch; $x mark; echo $?; touch other; ls other'
+	[ "$status" -eq 0 ]
+	json "d['blocked'] is None and d['error'] is None"
+	json "d['stdout'] == '126\nother\n' and 'Permission denied' in d['stderr']"
+	json "d['denials'][0]['reason'] == \"$said\" and d['denials'][0]['hint']"
+}
+
+@test "a command that is not there is not found, blocked or not" {
+	run -127 "$cordon" run --block-command 'no-such x' -- sh -c 'no-such y'
+	run -127 "$cordon" run --block-command 'no-such x' -- no-such y
+	run -127 "$cordon" run --block-command 'touch mark' -- sh -c 'no-such'
+}
+
+@test "every program blocked: nothing runs" {
+	for words in "-- true" "-c :" "-c true" "-- ./nothing"; do
+		# shellcheck disable=SC2086
+		run "$cordon" run --block-command '*' $words
+		[ "$status" -eq 126 ]
+		grep -q "^Command blocked by sandbox policy: contains '\*'" <<<"$output"
+	done
+}
+
+@test "a plan says who holds blocked commands" {
+	run "$cordon" run --dry-run --block-command curl --block-command 'rm -rf /' -- true
+	[ "$status" -eq 0 ]
+	grep -q '^blocked *program *curl: mount' <<<"$output"
+	grep -qxF 'blocked    command      rm -rf /: seccomp notification (execve, execveat)' \
+		<<<"$output"
+	run "$cordon" explain --block-command 'rm -rf /' -- true
+	[ "$status" -eq 0 ]
+	grep '^commands.block' <<<"$output" | grep -q 'seccomp notification (execve)'
 }
 
 @test "124 for wall clock and CPU, with what was written before" {
@@ -673,6 +730,25 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$status" -eq 0 ]
 	run "$cordon" ps
 	[ "$status" -eq 2 ]
+}
+
+@test "the settings of the network outside stay as they are" {
+	settings="/proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem"
+	if [ "$(id -u)" -eq 0 ]; then
+		# Of a network that only this test has.
+		run unshare -n sh -c 'for f in $1; do echo "4096 8192 123456" >$f; done
+			"$2" run -- cat $1 >inside; cat $1' - "$settings" "$cordon"
+		[ "$(echo "$output" | grep -c 123456)" -eq 2 ]
+		[ "$(wc -l <inside)" -eq 2 ]
+		[ "$(grep -c 123456 inside)" -eq 0 ]
+	else
+		# shellcheck disable=SC2086
+		before=$(cat $settings)
+		run "$cordon" run -- true
+		[ "$status" -eq 0 ]
+		# shellcheck disable=SC2086
+		[ "$(cat $settings)" = "$before" ]
+	fi
 }
 
 @test "a project below /var/tmp, which is a link to /tmp otherwise" {

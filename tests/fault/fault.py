@@ -23,11 +23,16 @@ CORDON = os.environ["CORDON"]
 CALLS = """clone3 clone open_tree move_mount mount_setattr fsopen fsconfig fsmount mount chroot
     fchdir chdir openat2 landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl
     capset seccomp prlimit64 sethostname socket socketpair ioctl close_range dup2 dup3 fcntl sendmsg
-    sendto recvfrom recvmsg setgroups mkdirat symlinkat mkdir faccessat2 signalfd4 pipe2 unshare
-    rt_sigprocmask newfstatat readlink openat write execve""".split()
+    sendto recvfrom recvmsg setgroups mkdirat mknodat symlinkat mkdir faccessat2 signalfd4 pipe2
+    unshare setns rt_sigprocmask newfstatat readlink openat write execve""".split()
+
+# The same with a gate, whose sockets, routes and rules are more of them.
+GATE_CALLS = """socket bind listen setsockopt sendto recvfrom recvmsg sendmsg epoll_create1 epoll_ctl
+    timerfd_create eventfd2 openat write""".split()
+GATE = ("--allow-host", "example.com:443")
 
 # Not every machine and user makes these.
-RARE = {"setgroups", "mkdir", "clone", "unshare", "dup3", "faccessat2"}
+RARE = {"setgroups", "mkdir", "faccessat2", "epoll_create1", "epoll_ctl", "timerfd_create", "eventfd2"}
 
 # Once such a call failed, everything that follows may, too; more than this many
 # in one run says nothing new.
@@ -74,13 +79,13 @@ class Place:
         with open(self.canary, "w", encoding="ascii") as f:
             f.write("outside")
 
-    def run(self, *strace):
+    def run(self, *strace, options=()):
         if os.path.exists(self.marker):
             os.remove(self.marker)
         env = {"PATH": "/usr/bin:/bin", "HOME": self.dir.name, "XDG_RUNTIME_DIR": self.runtime,
                "CANARY": self.canary}
         return subprocess.run([*strace, CORDON, "run", "--no-policy", "--env", "CANARY",
-                               "--timeout", "20",
+                               "--timeout", "20", *options,
                                "--", "/bin/sh", "-c", PROBE], cwd=self.work, env=env, timeout=60,
                               capture_output=True, text=True, errors="replace", check=False,
                               stdin=subprocess.DEVNULL)
@@ -127,11 +132,14 @@ def main(step):
               plain.stderr, place.said())
     before = leftovers()
     log = os.path.join(place.dir.name, "strace")
-    for call in CALLS:
+    gated = place.run(options=GATE)
+    tap.check(gated.returncode == 0 and place.said() == CONFINED, "and with a gate", gated.stderr)
+    rows = [(call, ()) for call in CALLS] + [(call, GATE) for call in GATE_CALLS]
+    for call, options in rows:
         n, tried, problems = 1, 0, []
         while n <= MOST.get(call, 200):
             done = place.run("strace", "-f", "-qq", "-o", log, "-e", f"trace={call}", "-e",
-                             f"inject={call}:error=EPERM:when={n}")
+                             f"inject={call}:error=EPERM:when={n}", options=options)
             with open(log, encoding="utf-8", errors="replace") as f:
                 if "(INJECTED)" not in f.read():
                     break
@@ -141,7 +149,8 @@ def main(step):
             n += step
         if not tried and call not in RARE:
             problems.append("no run made this call")
-        tap.check(not problems, f"{call}, made to fail {tried} times", *problems[:8])
+        tap.check(not problems, f"{call}, made to fail {tried} times"
+                  + (" with a gate" if options else ""), *problems[:8])
     after = leftovers()
     if after != before:
         time.sleep(2)

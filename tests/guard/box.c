@@ -289,6 +289,8 @@ static int start_guard(struct box *b, const int *fds, int n)
 	o.userns = open_of(b->pid, "ns/user");
 	o.mntns = open_of(b->pid, "ns/mnt");
 	rc = guard_start(&o, &b->guard, &err);
+	if (rc == 0)
+		rc = guard_recv_ready(b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
 	close(o.userns);
@@ -334,11 +336,11 @@ int box_start(struct box *b, char *const argv[], void (*run)(void *), void *arg)
 
 static void drain(const struct box *b, FILE *out)
 {
-	char path[4097];
+	struct guard_denial d;
 
-	while (guard_read_denial(b->guard, path, sizeof(path)) > 0)
+	while (guard_read_denial(b->guard, &d) > 0)
 		if (out)
-			fprintf(out, "%s\n", path);
+			fprintf(out, "%s\n", d.what);
 }
 
 /* Until pid 1 of the cage ends. */

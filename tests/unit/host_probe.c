@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/fd.h"
@@ -59,7 +60,8 @@ static void test_caps_text_may_leave_out_and_comment(void)
 
 	ok(host_caps_parse(text, &caps, &err) == 0, "%s", err.msg);
 	is_text(caps_text(&caps),
-		"userns = true\nmount = false\npid = false\nnet = false\nipc = false\nuts = false\n"
+		"userns = true\nmount = false\npid = false\nnet = false\nanyip = false\n"
+		"tproxy = false\nipc = false\nuts = false\n"
 		"seccomp = false\nnotify = false\nlandlock = 7\noverlay = false\ncgroup = v1\n"
 		"task_clock = false\nidmap = false\ndocker = false\nroot = false\n",
 		"what is not named");
@@ -455,6 +457,8 @@ static void test_each_call_refused_shows_in_its_row(void)
 		{ { SYS_mount, EPERM, 2, ~0u }, FEATURE_PID, "mounting a /proc of its own" },
 		{ { SYS_mount, EPERM, 2, ~0u }, FEATURE_OVERLAY, "mounting an overlay" },
 		{ { SYS_ioctl, EPERM, 0, 0 }, FEATURE_NET, "lo in a network namespace" },
+		{ { SYS_socket, EPERM, 0, AF_NETLINK }, FEATURE_ANYIP, "a socket for routes" },
+		{ { SYS_socket, EPROTONOSUPPORT, 2, 8 }, FEATURE_TPROXY, "a socket for nf_tables" },
 		{ { SYS_sethostname, EPERM, 0, 0 }, FEATURE_UTS, "setting a host name" },
 		{ { SYS_clone, EINVAL, 0, CLONE_NEWIPC }, FEATURE_IPC,
 		  "cannot make the namespace" },

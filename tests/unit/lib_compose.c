@@ -112,6 +112,8 @@ static int explain_with(const struct cordon_setting *settings, size_t n, bool di
 #define READ(p)		{ CORDON_ADD, "files.read", p, "-r" }
 #define ALLOW(h)	{ CORDON_ADD, "network.allow", h, "--allow-host" }
 #define DENY(h)		{ CORDON_ADD, "network.deny", h, "--deny-host" }
+#define HOST_PORT(p)	{ CORDON_ADD, "network.host_ports", p, "--host-port" }
+#define TLS(v)		{ CORDON_REPLACE, "network.tls", v, "--tls" }
 #define TIGHTEN(k, v)	{ CORDON_TIGHTEN, k, v, "--" k }
 #define SANDBOX(v)	{ CORDON_REPLACE, "backend", v, "--sandbox" }
 
@@ -213,6 +215,75 @@ static void test_ceilings_never_widen(void)
 	HAS("limits.memory \"4G\" default\n");
 	HAS("env.pass PATH default\n");
 	HAS_NOT("env.pass * ");
+	leave();
+}
+
+/* An allowlist that says no more than hosts is a word about every way out. */
+static void test_ceilings_cut_every_way_out(void)
+{
+	enter();
+	write_file("cordon.toml", "[network]\nallow = [\"a.good.example\"]\nhost_ports = [5432]\n"
+				  "udp_allow = [\"evil.example:9\"]\ntls = \"name-only\"\n"
+				  "[env]\nset = { CI = \"project\" }\n");
+	use_ceiling("[network]\nallow = [\"**.good.example\"]\n[env]\nset = { CI = \"mine\" }\n");
+	is_int(explain(ALLOW("a.good.example"), HOST_PORT("99")), 0, "%s", why);
+	HAS("network.allow a.good.example T/p/cordon.toml:2:10\n");
+	HAS("network.host_ports []");
+	HAS("network.udp_allow []");
+	HAS("network.tls \"strict\" T/config/cordon/cordon.toml:2:9\n");
+	CUT("network.host_ports 5432 T/p/cordon.toml:3:15 by T/config/cordon/cordon.toml:2:9");
+	CUT("network.host_ports 99 --host-port by T/config/cordon/cordon.toml:2:9");
+	CUT("network.udp_allow evil.example:9 T/p/cordon.toml:4:14 by");
+	CUT("network.tls \"name-only\" T/p/cordon.toml:5:7 by");
+	HAS("env.set CI=mine T/config/cordon/cordon.toml:4:9\n");
+	leave();
+}
+
+static void test_ways_out_open_the_network(void)
+{
+	enter();
+	is_int(explain(HOST_PORT("5432")), 0, "%s", why);
+	HAS("network.mode \"allowlist\" --host-port\n");
+	HAS("network.host_ports 5432 --host-port\n");
+	write_file("cordon.toml", "[network]\nmode = \"no-network\"\n[phase.p]\n"
+				  "[phase.q.network]\nmode = \"public\"\n");
+	is_int(explain(HOST_PORT("5432")), 0, "%s", why);
+	HAS("network.mode \"allowlist\" --host-port\n");
+	HAS("phase.p.network.mode \"allowlist\" --host-port\n");
+	HAS("phase.p.network.host_ports 5432 --host-port\n");
+	HAS("phase.q.network.mode \"public\" T/p/cordon.toml:5:8\n");
+	HAS("phase.q.network.host_ports []");
+	is_int(explain(HOST_PORT("5432"), TIGHTEN("network.mode", "no-network")), 0, "%s", why);
+	HAS("network.mode \"no-network\" --network.mode\n");
+	HAS("network.host_ports []");
+	is_int(explain(TLS("name-only"), ALLOW("a")), 0, "%s", why);
+	HAS("network.tls \"name-only\" --tls\n");
+	leave();
+}
+
+static void test_proxies_are_the_operators(void)
+{
+	static const char *const files[] = { "cordon.toml" };
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+
+	enter();
+	write_file("cordon.toml", "[network]\nupstream_proxy = \"http://${HOME}@evil.example\"\n");
+	is_int(explain_with(NULL, 0, true), -1, "of a project that was found");
+	ok(strstr(why, "T/p/cordon.toml:2:18: network.upstream_proxy is not a project's to say"),
+	   "%s", why);
+	write_file("cordon.toml", "[phase.p.network]\nupstream_proxy = \"http://evil.example\"\n");
+	is_int(explain_with(NULL, 0, true), -1, "in a phase");
+	req.files = files;
+	req.n_files = 1;
+	is_int(cordon_explain(&req, &answer, &err), 0, "of a file that was named");
+	cordon_answer_release(&answer);
+	write_file("cordon.toml", "[network]\nallow = [\"a\"]\n");
+	use_ceiling("[network]\nupstream_proxy = \"http://proxy.example:3128\"\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("network.upstream_proxy \"http://proxy.example:3128\" "
+	    "T/config/cordon/cordon.toml:2:18\n");
 	leave();
 }
 
@@ -399,6 +470,8 @@ int main(void)
 		TAP(test_the_nearest_policy_above_is_found),
 		TAP(test_a_policy_that_others_can_write_is_refused),
 		TAP(test_ceilings_cut_additions), TAP(test_ceilings_never_widen),
+		TAP(test_ceilings_cut_every_way_out), TAP(test_ways_out_open_the_network),
+		TAP(test_proxies_are_the_operators),
 		TAP(test_a_ceiling_that_cannot_be_read_stops_everything),
 		TAP(test_sandbox_replaces), TAP(test_read_inside_write_protects),
 		TAP(test_options_do_not_bring_defaults_back),

@@ -459,6 +459,29 @@ static void test_what_makes_names_goes_to_the_guard(void)
 	arena_release(&b.arena);
 }
 
+static void test_executions_go_to_the_guard(void)
+{
+	static const int execs[] = { SYS_execve, SYS_execveat };
+	struct filter none = compile(&(struct seccomp_options){ .guard = true });
+	struct filter alone = compile(&(struct seccomp_options){ .execs = true });
+	struct filter both = compile(&(struct seccomp_options){ .guard = true, .execs = true });
+
+	for (size_t i = 0; i < ARRAY_SIZE(execs); i++) {
+		struct row row = { execs[i], { 0 }, BOTH(NOTIFY), 0 };
+
+		is_int(ask_row(&none, &row, 0), ALLOW, "%d where none is judged", execs[i]);
+		is_int(ask_row(&alone, &row, 0), NOTIFY, "%d", execs[i]);
+		is_int(ask_row(&both, &row, 0), NOTIFY, "%d with guarded names", execs[i]);
+	}
+	is_int(ask_row(&alone, &(struct row){ SYS_mkdirat, { 0 }, BOTH(ALLOW), 0 }, 0), ALLOW,
+	       "names are free");
+	is_int(ask_row(&alone, &(struct row){ SYS_seccomp, { 1, 8 }, BOTH(ALLOW), 0 }, 0),
+	       ERR(EBUSY), "no second listener");
+	arena_release(&none.arena);
+	arena_release(&alone.arena);
+	arena_release(&both.arena);
+}
+
 /* How far a verdict lets a call go. */
 static int openness(uint32_t verdict)
 {
@@ -470,6 +493,7 @@ static struct seccomp_options options_of(unsigned bits)
 	return (struct seccomp_options){
 		.inet = bits & 1, .ptrace = bits & 2, .namespaces = bits & 4, .memfd = bits & 8,
 		.buffers = bits & 16, .setid = bits & 32, .guard = bits & 64,
+		.execs = bits & 256,
 		.arch = bits & 128 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64,
 	};
 }
@@ -485,7 +509,7 @@ static void check_options(unsigned bits, const struct filter *strict)
 	for (int nr = 0; nr < NUMBERS; nr++) {
 		struct seccomp_data data = { .nr = nr, .arch = o.arch };
 
-		if (!o.guard)
+		if (!o.guard && !o.execs)
 			ok(openness(ask(&f, data)) >= openness(ask(strict, data)),
 			   "options %x refuse %d, none allow it", bits, nr);
 	}
@@ -498,8 +522,8 @@ static void test_every_set_of_options_compiles(void)
 	struct seccomp_options none[] = { options_of(0), options_of(128) };
 	struct filter strict[] = { compile(&none[0]), compile(&none[1]) };
 
-	for (unsigned bits = 0; bits < 256; bits++)
-		check_options(bits, &strict[bits / 128]);
+	for (unsigned bits = 0; bits < 512; bits++)
+		check_options(bits, &strict[bits / 128 % 2]);
 	arena_release(&strict[0].arena);
 	arena_release(&strict[1].arena);
 }
@@ -585,6 +609,7 @@ int main(void)
 		TAP(test_every_number_is_answered_as_listed), TAP(test_foreign_programs_are_killed),
 		TAP(test_arguments_decide), TAP(test_upper_halves_count_for_sizes_only),
 		TAP(test_options_open_what_they_say), TAP(test_what_makes_names_goes_to_the_guard),
+		TAP(test_executions_go_to_the_guard),
 		TAP(test_every_set_of_options_compiles), TAP(test_unknown_processors_are_refused),
 		TAP(test_simulator_knows_all_of_bpf),
 		TAP(test_simulator_kills_what_the_kernel_would_not_load), TAP_END });

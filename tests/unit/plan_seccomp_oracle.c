@@ -243,6 +243,10 @@ static void build_oracle(struct oracle *o, const struct seccomp_options *opt)
 	add_modes(o, opt);
 	if (opt->guard)
 		add_guard(o);
+	if (opt->execs) {
+		ADD_ALL(o, GUARD, SCMP_ACT_NOTIFY, "execve");
+		ADD_ALL(o, GUARD, SCMP_ACT_NOTIFY, "execveat");
+	}
 	for (int part = 0; part < N_PARTS; part++)
 		export_part(o, part);
 }
@@ -358,6 +362,7 @@ static void test_filters_agree_with_libseccomp(void)
 		{ .inet = true, .memfd = true, .buffers = true },
 		{ .inet = true, .guard = true }, { .inet = true, .guard = true, .setid = true },
 		{ .inet = true, .ptrace = true, .namespaces = true, .setid = true },
+		{ .inet = true, .execs = true }, { .inet = true, .guard = true, .execs = true },
 	};
 
 	seccomp_api_set(5);	/* building a filter asks nothing of this kernel */

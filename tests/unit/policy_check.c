@@ -43,6 +43,33 @@ static void test_network_contradictions(void)
 		{ "[network]\nallow = []\n", "", "[network]\nmode = \"allowlist\"\nallow = []\n" },
 		{ "[network]\nmode = \"allowlist\"\n", "",
 		  "[network]\nmode = \"allowlist\"\nallow = []\n" },
+		{ "[network]\nmode = \"no-network\"\nhost_ports = [1]\nudp_allow = [\"a:1\"]\n",
+		  "f:3:14: network.host_ports is not valid when network.mode is \"no-network\"; "
+		  "change the mode or remove the list\n"
+		  "f:4:13: network.udp_allow is not valid when network.mode is \"no-network\"; "
+		  "change the mode or remove the list\n",
+		  NULL },
+		{ "[network]\nmode = \"no-network\"\nexpose = [1]\nhost_ports = []\n", "",
+		  "[network]\nmode = \"no-network\"\nexpose = [1]\n" },
+		{ "[network]\nhost_ports = [2, 1]\n", "", "[network]\nhost_ports = [1, 2]\n" },
+		{ "[network]\nallow = []\nhost_ports = []\nudp_allow = []\ntls = \"strict\"\n", "",
+		  "[network]\nmode = \"allowlist\"\nallow = []\n" },
+		/* A phase without a network has none of its base's ways out. */
+		{ "[network]\nmode = \"public\"\nhost_ports = [1]\n[phase.p.network]\n"
+		  "mode = \"no-network\"\n[phase.q.network]\nallow = []\ntls = \"name-only\"\n",
+		  "",
+		  "[network]\nmode = \"public\"\nhost_ports = [1]\n\n[phase.p.network]\n"
+		  "mode = \"no-network\"\n\n[phase.q.network]\nmode = \"allowlist\"\nallow = []\n"
+		  "tls = \"name-only\"\n" },
+		{ "[network]\nallow = []\ntls = \"name-only\"\nhost_ports = [1]\n"
+		  "[phase.p.network]\ntls = \"strict\"\nhost_ports = []\n",
+		  "",
+		  "[network]\nmode = \"allowlist\"\nallow = []\nhost_ports = [1]\n"
+		  "tls = \"name-only\"\n\n[phase.p.network]\nhost_ports = []\ntls = \"strict\"\n" },
+		{ "[network]\nmode = \"no-network\"\n[phase.p.network]\nhost_ports = [1]\n",
+		  "f:4:14: network.host_ports is not valid when network.mode is \"no-network\"; "
+		  "change the mode or remove the list\n",
+		  NULL },
 		{ "[phase.p.network]\nmode = \"public\"\nallow = [\"a.example\"]\n",
 		  "f:3:9: network.allow is only valid when network.mode is \"allowlist\"; change "
 		  "the "
@@ -65,6 +92,10 @@ static void test_dead_allow_rules(void)
 		{ "[network]\nallow = [\"10.0.0.1\"]\ndeny = [\"*\"]\n",
 		  "f:2:10: network.allow: '10.0.0.1' can never match, since network.deny has '*'; "
 		  "remove one\n",
+		  NULL },
+		{ "[network]\nudp_allow = [\"a.example:1\", \"b:1\"]\ndeny = [\"*.example\"]\n",
+		  "f:2:14: network.udp_allow: 'a.example:1' can never match, since network.deny "
+		  "has '*.example'; remove one\n",
 		  NULL },
 		{ "[network]\nallow = [\"[2001:db8::1]:443\"]\ndeny = [\"*:400-500\"]\n",
 		  "f:2:10: network.allow: '[2001:db8::1]:443' can never match, since network.deny "
@@ -222,7 +253,8 @@ static void test_defaults_are_valid(void)
 
 	ok(read_defaults(&r) == 0 && !d.n, "read");
 	for (int id = 0; id < N_FIELDS; id++) {
-		bool open = id == F_NETWORK_ALLOW || id == F_DOCKER_IMAGE;
+		bool open = id == F_NETWORK_ALLOW || id == F_NETWORK_UPSTREAM_PROXY ||
+			    id == F_DOCKER_IMAGE;
 
 		is_int(p.base.f[id].set, !open, "%s", fields[id].key);
 		is_int(p.phases[0].section.f[id].set,

@@ -111,6 +111,8 @@ static void test_roots(void)
 
 #define ALLOW(list)	"[network]\nallow = [" list "]\n"
 
+#define PROXY(host)	"[network]\nupstream_proxy = \"http://" host "\""
+
 static void test_network(void)
 {
 	static const struct row rows[] = {
@@ -130,6 +132,36 @@ static void test_network(void)
 		  "[network]\nmode = \"allowlist\"\nallow = [\"10.1.0.0/16\"]\n" },
 		{ ALLOW("\"**.x\""), ALLOW("\"*.x\", \"x:1\""),
 		  "[network]\nmode = \"allowlist\"\nallow = [\"x:1\", \"*.x\"]\n" },
+		/* [M4]: an allowlist, or none, is a word about every way out. */
+		{ ALLOW("\"a\""), "[network]\nhost_ports = [1]\nudp_allow = [\"x:1\"]\n"
+				 "tls = \"name-only\"\n",
+		  "[network]\nmode = \"allowlist\"\nallow = [\"a\"]\n" },
+		{ "[network]\nmode = \"no-network\"", "[network]\nhost_ports = [1]\n",
+		  "[network]\nmode = \"no-network\"\n" },
+		{ "[network]\nmode = \"public\"",
+		  "[network]\nhost_ports = [1]\ntls = \"name-only\"",
+		  "[network]\nmode = \"public\"\nhost_ports = [1]\ntls = \"name-only\"\n" },
+		{ ALLOW("\"a\"") "\nhost_ports = [1, 2]\nudp_allow = [\"x:1\", \"y:1\"]",
+		  ALLOW("\"a\"") "\nhost_ports = [2, 3]\nudp_allow = [\"x:2\", \"y:1\"]",
+		  "[network]\nmode = \"allowlist\"\nallow = [\"a\"]\nhost_ports = [2]\n"
+		  "udp_allow = [\"y:1\"]\n" },
+		{ "[network]\nudp_allow = [\"x.y:1\", \"z:1\"]", "[network]\ndeny = [\"*.y\"]",
+		  "[network]\ndeny = [\"*.y\"]\nudp_allow = [\"z:1\"]\n" },
+		{ "[network]\nconnections = 9", "[network]\nconnections = 10",
+		  "[network]\nconnections = 9\n" },
+		/* The ceiling's proxy, or one that it leaves room for. */
+		{ PROXY("a"), PROXY("b"), PROXY("a") "\n" },
+		{ PROXY("a"), "", PROXY("a") "\n" },
+		{ "", PROXY("b"), PROXY("b") "\n" },
+		{ "[network]\nmode = \"public\"", PROXY("b"),
+		  "[network]\nmode = \"public\"\nupstream_proxy = \"http://b\"\n" },
+		{ "[network]\ndeny = [\"x\"]", PROXY("b"),
+		  "[network]\ndeny = [\"x\"]\nupstream_proxy = \"none\"\n" },
+		{ ALLOW("\"a\""), PROXY("b"),
+		  "[network]\nmode = \"allowlist\"\nallow = [\"a\"]\nupstream_proxy = \"none\"\n" },
+		{ PROXY("a"), ALLOW("\"b\""),
+		  "[network]\nmode = \"allowlist\"\nallow = [\"b\"]\n"
+		  "upstream_proxy = \"http://a\"\n" },
 		/* [M5] */
 		{ ALLOW("\"a.x\", \"b\""), "[network]\ndeny = [\"*.x\"]",
 		  "[network]\nmode = \"allowlist\"\nallow = [\"b\"]\ndeny = [\"*.x\"]\n" },

@@ -41,6 +41,11 @@ static const char *const hosts[] = { "example.com",    "*.example.com", "**.exam
 				     "10.1.0.0/16",    "10.1.2.3",	"2001:db8::/32",
 				     "2001:db8::1",    "0.0.0.0/0",	"**.test", NULL };
 static const char *const ports[] = { "", "", ":443", ":80", ":80-90", ":85-443", ":1-65535", NULL };
+static const char *const endpoints[] = { "example.com:123", "a.example.com:443", "10.1.2.3:85",
+					 "[2001:db8::1]:80", "test:123", "other:9", NULL };
+static const char *const tls[] = { "strict", "name-only", NULL };
+static const char *const proxies[] = { "http://proxy.example:3128", "${HTTPS_PROXY}", "none",
+				       NULL };
 static const char *const names[] = {
 	"A", "A*", "AB", "AB*", "ABC", "*", "B", "B_TOKEN", "AC*", NULL
 };
@@ -95,8 +100,7 @@ static void put_word(struct buf *out, const char *key, const char *const *pool)
 	buf_printf(out, "%s = \"%s\"\n", key, any(pool));
 }
 
-/* [network], [limits] and [env], of the top or of a phase. */
-static void put_tables(struct buf *out, const char *prefix)
+static void put_network(struct buf *out, const char *prefix)
 {
 	static const char *const modes[] = { "public", "allowlist", "no-network", NULL };
 
@@ -111,6 +115,22 @@ static void put_tables(struct buf *out, const char *prefix)
 		buf_puts(out, "listen = \"private\"\n");
 	if (one_in(4))
 		buf_printf(out, "expose = [%u, 8080, %u]\n", 1 + below(3), 1 + below(65535));
+	if (one_in(4))
+		buf_printf(out, "host_ports = [%u, 5432]\n", 1 + below(3));
+	if (one_in(4))
+		put_list(out, "udp_allow", endpoints, 3);
+	if (one_in(4))
+		put_word(out, "tls", tls);
+	if (one_in(8))
+		put_word(out, "upstream_proxy", proxies);
+	if (one_in(4))
+		buf_printf(out, "connections = %u\n", 1 + below(5000));
+}
+
+/* [network], [limits] and [env], of the top or of a phase. */
+static void put_tables(struct buf *out, const char *prefix)
+{
+	put_network(out, prefix);
 	buf_printf(out, "[%slimits]\n", prefix);
 	if (one_in(2))
 		put_word(out, "memory", sizes);
@@ -308,19 +328,25 @@ static bool both(const struct policy *a, const struct policy *b, struct policy *
 	return policy_intersect(a, b, ret, NULL, &err) == 0;
 }
 
+static void forget_ordered(struct section *s)
+{
+	s->f[F_ENV_SET] = s->f[F_NETWORK_UPSTREAM_PROXY] = (struct field_value){ 0 };
+}
+
 /* Same but for what is declared to depend on the order. */
 static bool same_but_set(struct policy a, struct policy b, struct arena *arena)
 {
 	struct phase *copies = arena_new(arena, a.n_phases + b.n_phases + 1, sizeof(*copies));
 
-	a.base.f[F_ENV_SET] = b.base.f[F_ENV_SET] = (struct field_value){ 0 };
+	forget_ordered(&a.base);
+	forget_ordered(&b.base);
 	for (size_t i = 0; i < a.n_phases; i++) {
 		copies[i] = a.phases[i];
-		copies[i].section.f[F_ENV_SET] = (struct field_value){ 0 };
+		forget_ordered(&copies[i].section);
 	}
 	for (size_t i = 0; i < b.n_phases; i++) {
 		copies[a.n_phases + i] = b.phases[i];
-		copies[a.n_phases + i].section.f[F_ENV_SET] = (struct field_value){ 0 };
+		forget_ordered(&copies[a.n_phases + i].section);
 	}
 	b.phases = copies + a.n_phases;
 	a.phases = copies;
@@ -411,6 +437,21 @@ static bool is_within(enum field_id id, const struct field_value *a, const struc
 	}
 }
 
+/* A proxy is the ceiling's, or that of a side which the ceiling leaves open. */
+static void check_proxy(const struct section *a, const struct section *b, const struct section *ab)
+{
+	const struct field_value *x = &a->f[F_NETWORK_UPSTREAM_PROXY];
+	const struct field_value *y = &b->f[F_NETWORK_UPSTREAM_PROXY];
+	const struct field_value *xy = &ab->f[F_NETWORK_UPSTREAM_PROXY];
+	bool open = (!a->f[F_NETWORK_MODE].set || a->f[F_NETWORK_MODE].number == NETWORK_PUBLIC) &&
+		    !a->f[F_NETWORK_DENY].n;
+
+	law(xy->set == (x->set || y->set), "a proxy is told by one of the two");
+	law(!xy->set || str_is(xy->text, "none") || (x->set && str_eq(x->text, xy->text)) ||
+		    (!x->set && open && str_eq(y->text, xy->text)),
+	    "no proxy but the ceiling's hears what the ceiling restricts");
+}
+
 static void check_points(const struct policy *a, const struct policy *b, const struct policy *ab)
 {
 	for (size_t i = 0; i <= ARRAY_SIZE(phases) - 1; i++) {
@@ -420,6 +461,7 @@ static void check_points(const struct policy *a, const struct policy *b, const s
 
 		check_hosts(x, y, xy);
 		check_env(x, y, xy);
+		check_proxy(x, y, xy);
 		if (!name)
 			check_paths(x, y, xy);
 		for (int id = 0; id < N_FIELDS; id++)
@@ -427,6 +469,23 @@ static void check_points(const struct policy *a, const struct policy *b, const s
 				law(is_within((enum field_id)id, &x->f[id], &xy->f[id]) &&
 				    is_within((enum field_id)id, &y->f[id], &xy->f[id]),
 				    fields[id].key);
+	}
+}
+
+/* [M4] */
+static void check_mode(const struct section *s)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+	bool restricts = mode->set && mode->number != NETWORK_PUBLIC;
+
+	law(s->f[F_NETWORK_ALLOW].set == (mode->set && mode->number == NETWORK_ALLOWLIST), "[M4]");
+	law(!restricts || s->f[F_NETWORK_TLS].set, "[M4] a mode is a word about TLS");
+	for (int id = 0; id < N_FIELDS; id++) {
+		if (!field_leads_out((enum field_id)id))
+			continue;
+		law(!restricts || s->f[id].set, "[M4] a mode is a word about all that leads out");
+		law(!s->f[id].n || !mode->set || mode->number != NETWORK_NONE,
+		    "[M4] nothing leads out of a closed network");
 	}
 }
 
@@ -444,9 +503,7 @@ static void check_section(const struct section *s, const struct section *base)
 		law(!base || field_in_phase((enum field_id)id) || !v->set,
 		    "[M2] and only what can change");
 	}
-	law(s->f[F_NETWORK_ALLOW].set ==
-		    (s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST),
-	    "[M4]");
+	check_mode(s);
 	for (size_t i = 0; s->f[F_FILES_READ].set && i < s->f[F_FILES_WRITE].n; i++)
 		law(in_roots(&s->f[F_FILES_READ], s->f[F_FILES_WRITE].items[i].text.s),
 		    "[M3] what is written can be read");

@@ -86,6 +86,56 @@ static void test_numbers(void)
 	check_wrong(rows, ARRAY_SIZE(rows));
 }
 
+/* What could be a secret is not repeated. */
+static void test_network(void)
+{
+	static const struct wrong rows[] = {
+		{ NETWORK "tls = \"strict\"\nconnections = 5000", "" },
+		{ NETWORK "tls = \"loose\"",
+		  "f:2:7: 'loose' is not known for network.tls; write one of name-only, strict\n" },
+		{ NETWORK "connections = 5001",
+		  "f:2:15: '5001' is not valid for network.connections; write a whole number "
+		  "from 1 to 5000\n" },
+		{ NETWORK "connections = \"none\"",
+		  "f:2:15: network.connections is a string; write a whole number from 1 to "
+		  "5000\n" },
+		{ NETWORK "upstream_proxy = \"http://p.example:3128\"", "" },
+		{ NETWORK "upstream_proxy = \"http://p.example/\"", "" },
+		{ NETWORK "upstream_proxy = \"http://[2001:db8::1]:3128\"", "" },
+		{ NETWORK "upstream_proxy = \"http://${U}:${P_2}@p.example:3128\"", "" },
+		{ NETWORK "upstream_proxy = \"http://${U}@p.example:3128\"", "" },
+		{ NETWORK "upstream_proxy = \"${HTTPS_PROXY}\"", "" },
+		{ NETWORK "upstream_proxy = \"none\"", "" },
+#define CREDENTIALS "f:2:18: network.upstream_proxy holds credentials: keep them in variables of " \
+		    "the caller and write http://${USER}:${PASSWORD}@HOST:PORT\n"
+		{ NETWORK "upstream_proxy = \"http://me:sesame@p.example\"", CREDENTIALS },
+		{ NETWORK "upstream_proxy = \"http://sesame@p.example\"", CREDENTIALS },
+		{ NETWORK "upstream_proxy = \"http://${U}:sesame@p.example\"", CREDENTIALS },
+		{ NETWORK "upstream_proxy = \"http://${U}sesame@p.example\"", CREDENTIALS },
+		{ NETWORK "upstream_proxy = \"http://${U:-sesame}@p.example\"", CREDENTIALS },
+		{ NETWORK "upstream_proxy = \"http://a@b:sesame@p.example\"", CREDENTIALS },
+#define NO_PROXY "f:2:18: network.upstream_proxy is no http:// proxy: write http://HOST:PORT or " \
+		 "${NAME}\n"
+		{ NETWORK "upstream_proxy = \"https://p.example\"", NO_PROXY },
+		{ NETWORK "upstream_proxy = \"p.example:3128\"", NO_PROXY },
+		{ NETWORK "upstream_proxy = \"${A}${B}\"", NO_PROXY },
+		{ NETWORK "upstream_proxy = \"${1A}\"", NO_PROXY },
+		{ NETWORK "upstream_proxy = \"${}\"", NO_PROXY },
+		{ NETWORK "upstream_proxy = \"http://p.example/x\"",
+		  "f:2:18: network.upstream_proxy is no proxy: write http://HOST:PORT\n" },
+		{ NETWORK "upstream_proxy = \"http://\"",
+		  "f:2:18: network.upstream_proxy is no proxy: write http://HOST:PORT\n" },
+		{ NETWORK "upstream_proxy = \"http://p..example:1\"",
+		  "f:2:18: network.upstream_proxy names no host and port behind http://\n" },
+		{ NETWORK "upstream_proxy = \"http://${HOST}:1\"",
+		  "f:2:18: network.upstream_proxy names no host and port behind http://\n" },
+		{ NETWORK "upstream_proxy = \" \"",
+		  "f:2:18: network.upstream_proxy is blank; write a text or remove it\n" },
+	};
+
+	check_wrong(rows, ARRAY_SIZE(rows));
+}
+
 static void test_lists(void)
 {
 	static const struct wrong rows[] = {
@@ -113,6 +163,20 @@ static void test_lists(void)
 		{ NETWORK "expose = [\"80\"]",
 		  "f:2:11: network.expose is a string; write a list of "
 		  "ports such as [8080]\n" },
+		{ NETWORK "udp_allow = [\"a.example:123\", \"10.0.0.1:9\", \"[2001:db8::1]:9\"]",
+		  "" },
+		{ NETWORK "udp_allow = [\"a.example\", \"*.b:1\", \"10.0.0.0/8:1\", \"c:1-2\"]",
+		  "f:2:14: network.udp_allow: 'a.example' is not one host with one port; write "
+		  "HOST:PORT\n"
+		  "f:2:27: network.udp_allow: '*.b:1' is not one host with one port; write "
+		  "HOST:PORT\n"
+		  "f:2:36: network.udp_allow: '10.0.0.0/8:1' is not one host with one port; write "
+		  "HOST:PORT\n"
+		  "f:2:52: network.udp_allow: 'c:1-2' is not one host with one port; write "
+		  "HOST:PORT\n" },
+		{ NETWORK "udp_allow = [\"8.8.8.8:53\"]",
+		  "f:2:14: network.udp_allow: '8.8.8.8:53' can never match, since questions to "
+		  "port 53 are answered by the cordon; remove it\n" },
 		{ NETWORK "allow = [\"a.example\", \"\", \"*a\"]",
 		  "f:2:23: a blank entry in network.allow; remove it\n"
 		  "f:2:27: network.allow: '*a' has a star in the wrong place: only *, *.NAME and "
@@ -361,7 +425,8 @@ static void test_messages_are_plain(void)
 int main(void)
 {
 	return tap_run((struct tap_case[]){
-		TAP(test_words), TAP(test_numbers), TAP(test_lists), TAP(test_keys_and_tables),
+		TAP(test_words), TAP(test_numbers), TAP(test_network), TAP(test_lists),
+		TAP(test_keys_and_tables),
 		TAP(test_paths), TAP(test_home_must_be_known), TAP(test_links_are_followed),
 		TAP(test_lists_have_a_maximum), TAP(test_phases_have_a_maximum),
 		TAP(test_many_problems_are_counted), TAP(test_messages_are_plain), TAP_END });

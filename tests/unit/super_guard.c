@@ -246,12 +246,15 @@ static void test_start_fails_cleanly(void)
 	o.listener = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	o.userns = alive[0];
 	before = open_descriptors();
-	is_int(guard_start(&o, &guard, &err), -1, "a pipe is no namespace");
+	is_int(guard_start(&o, &guard, &err), 0, "%s", err.msg);
+	is_int(guard_recv_ready(guard, &err), -1, "a pipe is no namespace");
 	is_int(err.code, CORDON_E_HOST, "%s", err.msg);
 	ok(strstr(err.msg, "user namespace") != NULL, "%s", err.msg);
-	ok(guard == NULL, "untouched");
+	guard_stop(guard);
+	guard = NULL;
 	o.names = bad;
 	is_int(guard_start(&o, &guard, &err), -1, "a bad name");
+	ok(guard == NULL, "untouched");
 	is_int(err.code, CORDON_E_POLICY, "%s", err.msg);
 	is_int((long long)open_descriptors(), (long long)before, "descriptors");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child");

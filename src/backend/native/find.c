@@ -8,10 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backend/native/find_priv.h"
 #include "backend/native/init_priv.h"
+#include "backend/native/programs.h"
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/program.h"
 
 #define MAX_SOCKET_TABLE	(16u << 20)
 
@@ -34,32 +37,13 @@ static int add_mask(struct found *f, const char *path)
 
 /* ---- blocked commands --------------------------------------------------- */
 
-static const char *const program_dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-					    "/usr/bin",	       "/sbin",		 "/bin",
-					    "/usr/games",      "/snap/bin",
-					    /* programs that stand there once more */
-					    "/usr/lib/git-core", "/usr/libexec/git-core",
-					    "/usr/lib/klibc/bin", "/usr/lib/initramfs-tools/bin" };
-
-static const char *const multi_calls[] = { "busybox", "toybox", "coreutils" };
-
-/* Programs that are many: one of them cannot be masked alone. */
-static bool is_multi_call(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
-		if (strcmp(name, multi_calls[i]) == 0)
-			return true;
-	return false;
-}
-
 /* Every entry of `dir` that is the same file. */
-static int add_links(struct found *f, const char *dir, const struct stat *same)
+static int add_links(struct found *f, struct str folder, const struct stat *same)
 {
-	DIR *d = opendir(dir);
+	const char *dir = arena_strndup(f->plan->arena, folder.s, folder.n);
+	DIR *d = dir ? opendir(dir) : NULL;
 	struct dirent *e;
-	int rc = 0;
+	int rc = dir ? 0 : err_nomem(f->err);
 
 	while (d && rc == 0 && (e = readdir(d))) {
 		struct stat st;
@@ -76,76 +60,63 @@ static int add_links(struct found *f, const char *dir, const struct stat *same)
 	return rc;
 }
 
-static int add_program(struct found *f, const char *dir, size_t n, const char *name)
+static int add_program(struct found *f, struct str dir, const char *name)
 {
-	const char *path = arena_printf(f->plan->arena, "%.*s/%s", (int)n, dir, name), *real;
+	const char *path = arena_printf(f->plan->arena, "%.*s/%s", (int)dir.n, dir.s, name), *real;
+	struct program_dirs dirs = PROGRAM_DIRS(STR(""));
 	struct stat st;
 
 	if (!path)
 		return err_nomem(f->err);
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	/* One part of a program that is many is judged when it is executed. */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (programs_find(&f->multi_calls, st.st_dev, st.st_ino, NULL) &&
+	     !program_is_multi_call(str_from(name))))
 		return 0;
 	if (path_resolve(f->plan->arena, str_from(path), "/", &real, f->err) < 0)
 		return -1;
-	if (is_multi_call(real) && !is_multi_call(path))
-		return err_set(f->err, CORDON_E_HOST,
-			       "commands.block: '%s' is a part of '%s', which cannot be blocked by "
-			       "itself yet",
-			       name, real);
 	if (add_mask(f, real) < 0)
 		return -1;
-	for (size_t i = 0; st.st_nlink > 1 && i < ARRAY_SIZE(program_dirs); i++)
-		if (add_links(f, program_dirs[i], &st) < 0)
+	while (st.st_nlink > 1 && program_dirs_next(&dirs, &dir))
+		if (add_links(f, dir, &st) < 0)
 			return -1;
 	return 0;
 }
 
+/* By its name, and by those under which some install it beside another one. */
 static int add_blocked(struct found *f, const char *name)
 {
-	const char *path = "";
+	static const char *const suffixes[] = { "", ".openbsd", ".traditional" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(program_dirs); i++)
-		if (add_program(f, program_dirs[i], strlen(program_dirs[i]), name) < 0)
-			return -1;
-	for (size_t i = 0; f->plan->envp[i]; i++)
-		if (strncmp(f->plan->envp[i], "PATH=", 5) == 0)
-			path = f->plan->envp[i] + 5;
-	while (*path) {
-		size_t n = strcspn(path, ":");
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		struct program_dirs dirs = PROGRAM_DIRS(program_path(f->plan->envp));
+		const char *full = arena_printf(f->plan->arena, "%s%s", name, suffixes[i]);
+		struct str dir;
 
-		if (path[0] == '/' && add_program(f, path, n, name) < 0)
-			return -1;
-		path += n + (path[n] == ':');
+		if (!full)
+			return err_nomem(f->err);
+		while (program_dirs_next(&dirs, &dir))
+			if (add_program(f, dir, full) < 0)
+				return -1;
 	}
 	return 0;
 }
 
-/* `busybox wget` is a wget, too: where something is blocked, no such program is
- * to be had; and where the shell is one, that cannot be done. */
-static int add_multi_calls(struct found *f)
+/* A shell that is many programs may become them without executing anything. */
+static int check_shell(struct found *f)
 {
-	struct stat shell = { 0 }, st;
-	const char *path;
+	const struct program_file *many;
+	struct stat st;
 
-	if (stat("/bin/sh", &shell) < 0)
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(multi_calls); i++)
-		for (size_t d = 0; d < ARRAY_SIZE(program_dirs); d++) {
-			path = arena_printf(f->plan->arena, "%s/%s", program_dirs[d],
-					    multi_calls[i]);
-			if (!path)
-				return err_nomem(f->err);
-			if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-				continue;
-			if (st.st_dev == shell.st_dev && st.st_ino == shell.st_ino)
-				return err_set(f->err, CORDON_E_HOST,
-					       "commands.block: '%s' holds many programs and is "
-					       "the shell, so "
-					       "none of them can be blocked yet",
-					       path);
-			if (add_mask(f, path) < 0)
-				return -1;
-		}
+	if (programs_add_multi_calls(&f->multi_calls, f->plan->envp, f->plan->arena, f->err) < 0)
+		return -1;
+	many = stat("/bin/sh", &st) < 0 ? NULL :
+	       programs_find(&f->multi_calls, st.st_dev, st.st_ino, NULL);
+	if (many)
+		return err_set(f->err, CORDON_E_HOST,
+			       "commands.block: '%s' holds many programs and is the shell, so none "
+			       "of them can be blocked",
+			       many->name);
 	return 0;
 }
 
@@ -259,11 +230,16 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (found_add(&f, &plan->mounts[i]) < 0)
 			return -1;
+	if ((plan->n_blocked || plan->n_rules) && check_shell(&f) < 0)
+		return -1;
 	for (size_t i = 0; i < plan->n_blocked; i++)
 		if (add_blocked(&f, plan->blocked[i]) < 0)
 			return -1;
-	if ((plan->n_blocked && add_multi_calls(&f) < 0) || find_names(&f) < 0 ||
-	    add_sockets(&f) < 0)
+	/* Where nobody judges executions, `busybox wget` is held with all the rest. */
+	for (size_t i = 0; plan->n_blocked && !plan->n_rules && program_multi_calls[i]; i++)
+		if (add_blocked(&f, program_multi_calls[i]) < 0)
+			return -1;
+	if (find_names(&f) < 0 || add_sockets(&f) < 0)
 		return -1;
 	*ret = f.mounts;
 	*ret_n = f.n;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/native/init_priv.h"
+#include "backend/native/find_priv.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/name.h"

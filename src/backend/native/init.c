@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,35 +26,68 @@
 #include "backend/native/syscalls.h"
 
 #define CONTROL_FD	3
+#define RULESET_FD	4
 
 /* ---- talking to the supervisor ------------------------------------------ */
 
-static void tell(const struct init *in, const struct native_message *m, const int *fds, size_t n)
+static int send_message(const struct init *in, const struct msghdr *msg)
+{
+	ssize_t n;
+
+	do
+		n = sendmsg(in->control, msg, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -1 : 0;
+}
+
+/* That nobody hears it is no reason to stop: then the supervisor is gone, and
+ * the loop sees that. */
+static void tell(const struct init *in, const struct native_message *m)
+{
+	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
+
+	(void)send_message(in, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 });
+}
+
+/* The same with descriptors, which are closed here.  -1 with errno. */
+static int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
 	} control = { .room = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
+	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int list[N_NATIVE_FDS], rc, error;
+	size_t n = 0;
 
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		if (fds->fd[i] >= 0) {
+			m->fds[i / 64] |= 1ull << i % 64;
+			list[n++] = fds->fd[i];
+		}
 	if (n) {
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
 		control.head.cmsg_level = SOL_SOCKET;
 		control.head.cmsg_type = SCM_RIGHTS;
 		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), list, n * sizeof(int));
 	}
-	while (sendmsg(in->control, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	rc = send_message(in, &msg);
+	error = errno;
+	while (n)
+		close(list[--n]);
+	*fds = NATIVE_NO_FDS;
+	errno = error;
+	return rc;
 }
 
 static _Noreturn void fail(const struct init *in, const struct cordon_err *err)
 {
 	struct native_message m = { .kind = NATIVE_FAILED, .err = *err };
 
-	tell(in, &m, NULL, 0);
+	tell(in, &m);
 	_exit(125);
 }
 
@@ -119,22 +151,6 @@ static int step_identity(struct init *in, struct cordon_err *err)
 	if (getuid() != in->plan->uid || getgid() != in->plan->gid)
 		return err_set(err, CORDON_E_SETUP, "the id maps were not written");
 	return 0;
-}
-
-static int step_network(struct init *in, struct cordon_err *err)
-{
-	struct ifreq ifr = { .ifr_name = "lo" };
-	int fd, rc;
-
-	if (!(in->plan->clone_flags & CLONE_NEWNET))
-		return 0;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open a socket for the loopback");
-	ifr.ifr_flags = IFF_UP;
-	rc = ioctl(fd, SIOCSIFFLAGS, &ifr);
-	close(fd);
-	return rc < 0 ? err_sys(err, CORDON_E_SETUP, "cannot bring the loopback up") : 0;
 }
 
 static int step_hostname(struct init *in, struct cordon_err *err)
@@ -201,22 +217,33 @@ static int step_cpus(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+/* Give a descriptor the number that it keeps; -1 stays -1.  All were moved out of
+ * the way before, and only the standard streams are the command's. */
+static int place_fd(int fd, int number)
+{
+	if (fd < 0)
+		return 0;
+	return number < CONTROL_FD ? dup2(fd, number) : dup3(fd, number, O_CLOEXEC);
+}
+
 static int step_stdio(struct init *in, struct cordon_err *err)
 {
-	int keep[3];
+	int fds[] = { in->io->fd[0], in->io->fd[1], in->io->fd[2], in->control, in->ruleset };
 
-	for (int i = 0; i < 3; i++) {
-		keep[i] = in->io->fd[i] < 0 ? -1 : fcntl(in->io->fd[i], F_DUPFD_CLOEXEC, 64);
-		if (in->io->fd[i] >= 0 && keep[i] < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot keep standard stream %d", i);
+	static_assert(ARRAY_SIZE(fds) == RULESET_FD + 1, "they stand at their numbers");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++) {
+		int high = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 64);
+
+		if (fds[i] >= 0 && high < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot keep descriptor %d", fds[i]);
+		fds[i] = high;
 	}
-	for (int i = 0; i < 3; i++)
-		if (keep[i] >= 0 && dup2(keep[i], i) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot set standard stream %d", i);
-	if (in->control != CONTROL_FD && dup3(in->control, CONTROL_FD, O_CLOEXEC) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot keep the control socket");
+	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++)
+		if (place_fd(fds[i], i) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot set descriptor %d", i);
 	in->control = CONTROL_FD;
-	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
+	in->ruleset = in->ruleset < 0 ? -1 : RULESET_FD;
+	if (syscall(SYS_close_range, in->ruleset < 0 ? RULESET_FD : RULESET_FD + 1, ~0u, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
 	return 0;
 }
@@ -253,9 +280,13 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 /* What an execution could give back. */
 static int drop_bounds(struct cordon_err *err)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
+	int cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap) == 0)
+		cap++;
+	/* The first that the kernel does not know. */
+	if (errno != EINVAL || prctl(PR_CAPBSET_READ, cap) >= 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot drop capability %d", cap);
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 		  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
@@ -295,7 +326,7 @@ static int step_prove(struct init *in, struct cordon_err *err)
 static int step_seccomp(struct init *in, struct cordon_err *err)
 {
 	struct sock_fprog prog = { (unsigned short)in->plan->n_filter, in->plan->filter };
-	unsigned flags = in->plan->n_guarded ?
+	unsigned flags = in->plan->asks ?
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | 1u << 5 /* WAIT_KILLABLE_RECV */ : 0;
 	long rc;
 
@@ -304,7 +335,7 @@ static int step_seccomp(struct init *in, struct cordon_err *err)
 	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 	if (rc < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot install the system call filter");
-	if (in->plan->n_guarded)
+	if (in->plan->asks)
 		in->fds.fd[NATIVE_LISTENER] = (int)rc;
 	return 0;
 }
@@ -320,11 +351,13 @@ static const struct {
 	{ "groups", step_groups },
 	{ "identity", step_identity },
 	{ "standard streams", step_stdio },
+	{ "network namespace", step_begin_network },
 	{ "sources", step_open_sources },
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
 	{ "terminal", step_terminal },
+	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },
@@ -340,6 +373,7 @@ static const struct {
 struct launch {
 	const struct init *in;
 	int error;		/* errno of exec; shared memory, so it comes back */
+	int told;		/* where it is written to if it is not shared; or -1 */
 };
 
 static int launch_main(void *arg)
@@ -378,6 +412,8 @@ static int launch_main(void *arg)
 			best = ELIBACC;		/* it is there; what runs it is not */
 	}
 	l->error = best;
+	if (l->told >= 0)
+		(void)!write(l->told, &best, sizeof(best));
 	_exit(127);
 }
 
@@ -393,7 +429,7 @@ static void tell_exit(const struct init *in, int status)
 			   (r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1000;
 		m.max_rss_kb = r.ru_maxrss;
 	}
-	tell(in, &m, NULL, 0);
+	tell(in, &m);
 }
 
 /* Everything that can be waited for; true when the command itself ended. */
@@ -409,7 +445,7 @@ static bool reap(const struct init *in, pid_t command)
 			struct native_message m = { .kind = NATIVE_STOPPED,
 						    .value = WSTOPSIG(status) };
 
-			tell(in, &m, NULL, 0);
+			tell(in, &m);
 			continue;
 		}
 		tell_exit(in, status);
@@ -462,6 +498,20 @@ static void end_all(const struct init *in)
 	}
 }
 
+/* For what the supervisor connects to inside: a socket belongs to the network in
+ * which it was made. */
+static void make_socket(const struct init *in)
+{
+	struct native_message made = { .kind = NATIVE_SOCKET }, none = made;
+	struct native_fds fds = NATIVE_NO_FDS;
+
+	fds.fd[NATIVE_MADE] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fds.fd[NATIVE_MADE] >= 0 && tell_fds(in, &made, &fds) == 0)
+		return;
+	none.value = errno;
+	tell(in, &none);
+}
+
 /* False: the supervisor is gone. */
 static bool obey(const struct init *in, pid_t command)
 {
@@ -478,6 +528,8 @@ static bool obey(const struct init *in, pid_t command)
 		signal_all(in, m.value);
 	if (m.kind == NATIVE_TERMINATE)
 		signal_all(in, SIGCONT);
+	if (m.kind == NATIVE_SOCKET_WANTED)
+		make_socket(in);
 	return true;
 }
 
@@ -506,9 +558,36 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	}
 }
 
+/* Whoever judges executions looks into the one who calls: not into our memory,
+ * but into a copy that anybody may look into, and that is gone with the exec. */
+static pid_t launch_apart(struct launch *l)
+{
+	int ends[2], error = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0) {
+		l->told = ends[1];
+		if (prctl(PR_SET_DUMPABLE, 1) == 0)
+			launch_main(l);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
+	l->error = error;
+	return pid;
+}
+
 static pid_t launch(struct launch *l)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
+
+	if (l->in->plan->n_rules)
+		return launch_apart(l);
 
 	/* Sharing memory costs nothing and brings exec's errno back; init sleeps
 	 * until the exec. */
@@ -519,11 +598,10 @@ _Noreturn void init_main(struct init *in)
 {
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
-	struct launch l = { .in = in };
-	int fds[N_NATIVE_FDS], signals;
+	struct launch l = { .in = in, .told = -1 };
 	sigset_t chld;
-	size_t n = 0;
 	pid_t command;
+	int signals;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		if (steps[i].run(in, &err) < 0) {
@@ -534,14 +612,11 @@ _Noreturn void init_main(struct init *in)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	for (int i = 0; i < N_NATIVE_FDS; i++)
-		if (in->fds.fd[i] >= 0) {
-			ready.value |= 1 << i;
-			fds[n++] = in->fds.fd[i];
-		}
-	tell(in, &ready, fds, n);
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
+	/* Without them nothing would be watched: then nothing is run. */
+	if (tell_fds(in, &ready, &in->fds) < 0) {
+		err_sys(&err, CORDON_E_SETUP, "cannot hand over the descriptors");
+		fail(in, &err);
+	}
 	command = launch(&l);
 	if (signals < 0 || command < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot start the command");
@@ -550,7 +625,7 @@ _Noreturn void init_main(struct init *in)
 	if (l.error) {
 		struct native_message m = { .kind = NATIVE_EXEC_FAILED, .value = l.error };
 
-		tell(in, &m, NULL, 0);
+		tell(in, &m);
 		_exit(125);
 	}
 	watch(in, command, signals);

@@ -3,22 +3,34 @@
 #ifndef BACKEND_INIT_PRIV_H
 #define BACKEND_INIT_PRIV_H
 
+#include "backend/native/folder.h"
 #include "backend/native/native.h"
+
+struct network;
 
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
 	const struct native_groups *groups;
 	int control;
+	int ruleset;		/* Landlock's, or -1 */
+	const bool *outside;	/* accesses that the supervisor grants */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, laid out before the clone */
 	const char *const *programs;	/* what to try to execute, in this order; ends with NULL */
 	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
 	int root;		/* the new root */
+	struct folder place;	/* in the new root, where the last mount went */
+	struct folder seen;	/* in the new root, with its links followed */
 	int masks;		/* where masks are cloned from, or -1 */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
+	pid_t netns_maker;	/* the task that makes the network namespace */
+	int netns;		/* what it made; -1: nothing, for netns_error */
+	int netns_error;
+	bool in_network;	/* init is in it */
+	const struct network *network;
 	struct native_fds fds;
 };
 
@@ -29,28 +41,30 @@ _Noreturn void init_main(struct init *in);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
-/* The mounts of a plan, and what is found for it. */
-struct found {
-	const struct plan *plan;
-	struct plan_mount *mounts;
-	size_t n, cap;
-	struct cordon_err *err;
-};
-int found_add(struct found *f, const struct plan_mount *mount) MUST_USE;
-/* Add what fits the patterns of the plan. */
-int find_names(struct found *f) MUST_USE;
-
 /* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
-int open_place(const struct init *in, const char *target, int *ret_fd,
-	       struct cordon_err *err) MUST_USE;
+int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
 /* What is not there, or not ours to look at, is left out if it may be. */
 bool is_absence(void);
+/* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
+ * the accesses need not wait for the mounts. */
+int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+		  struct cordon_err *err) MUST_USE;
+/* Those accesses, by whoever: `outside` or the rest. */
+int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
+		 struct cordon_err *err) MUST_USE;
+/* Before the clone: what will be sent to the kernel to set up the network. */
+int network_new(const struct plan *plan, const struct network **ret,
+		struct cordon_err *err) MUST_USE;
 
 /* Steps: 0, or -1 with the error filled. */
 int step_open_sources(struct init *in, struct cordon_err *err);
 int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
+int step_begin_network(struct init *in, struct cordon_err *err);
+/* Also for whoever needs it before its turn. */
+int step_enter_network(struct init *in, struct cordon_err *err);
+int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 
 #endif

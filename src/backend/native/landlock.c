@@ -1,11 +1,18 @@
-/* The second layer: Landlock, built from the plan's rights; runs in init. */
+/* The second layer: Landlock, built from the plan's rights.
+ *
+ * A rule is tied to a file, whichever way leads to it.  Most are for entries of
+ * the host's /etc, which is mounted whole: the supervisor makes those while init
+ * mounts, and init the others, for which it needs the new root.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
-#include <sys/stat.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
+#include "base/path.h"
 #include "plan/landlock.h"
 
 struct ruleset_attr {
@@ -25,44 +32,118 @@ static size_t attr_size(int abi)
 	return abi >= 6 ? sizeof(struct ruleset_attr) : abi >= 4 ? 16 : 8;
 }
 
-static int add_rule(int ruleset, const struct plan_access *a, uint64_t handled,
-		    struct cordon_err *err)
+/* A rule for something that is no directory may only have some of the rights. */
+static int add_beneath(int ruleset, struct beneath_attr *rule)
+{
+	int rc = (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, rule, 0);
+
+	if (rc == 0 || errno != EINVAL)
+		return rc;
+	rule->allowed &= LL_FILE_RIGHTS;
+	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, rule, 0);
+}
+
+static int add_rule(int ruleset, const struct plan_access *a, struct folder *folder,
+		    uint64_t handled, struct cordon_err *err)
 {
 	struct beneath_attr rule = { .allowed = a->rights & handled };
-	struct stat st;
-	int rc;
+	const char *name;
+	int dir = folder_open(folder, a->path, &name), rc;
 
-	rule.parent = open(a->path, O_PATH | O_CLOEXEC);
+	rule.parent = dir < 0 ? -1 : openat(dir, *name ? name : ".", O_PATH | O_CLOEXEC);
 	if (rule.parent < 0 && a->optional &&
 	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP))
 		return 0;
-	if (rule.parent < 0 || fstat(rule.parent, &st) < 0)
+	if (rule.parent < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open '%s' for its rights", a->path);
-	if (!S_ISDIR(st.st_mode))
-		rule.allowed &= LL_FILE_RIGHTS;
-	rc = (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+	rc = add_beneath(ruleset, &rule);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot grant '%s'", a->path);
 	close(rule.parent);
-	return rc < 0 ? err_sys(err, CORDON_E_SETUP, "cannot grant '%s'", a->path) : 0;
+	return rc;
+}
+
+/* Is the host's /etc there, and nothing of ours? */
+static bool mounts_etc(const struct plan *p)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].kind == MOUNT_RO && strcmp(p->mounts[i].target, "/etc") == 0)
+			return strcmp(p->mounts[i].source, "/etc") == 0;
+	return false;
+}
+
+/* What is mounted inside /etc is not what is there outside.  A mask can stay out
+ * of this: nobody gets to what is beneath it, whatever its rights. */
+static void find_outside(const struct plan *p, bool *outside)
+{
+	for (size_t i = 0; i < p->n_accesses; i++)
+		outside[i] = p->accesses[i].optional && p->accesses[i].rights == LL_READ &&
+			     strncmp(p->accesses[i].path, "/etc/", 5) == 0;
+	for (size_t k = 0; k < p->n_mounts; k++) {
+		const struct plan_mount *m = &p->mounts[k];
+
+		if (strncmp(m->target, "/etc/", 5) != 0 || m->kind == MOUNT_MASK)
+			continue;
+		for (size_t i = 0; i < p->n_accesses; i++)
+			outside[i] &= !path_within(p->accesses[i].path, m->target) &&
+				      !path_within(m->target, p->accesses[i].path);
+	}
+}
+
+int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+		  struct cordon_err *err)
+{
+	struct ruleset_attr attr = {
+		.handled_fs = landlock_handled(plan->landlock),
+		.scoped = plan->landlock >= 6 ? LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL : 0,
+	};
+	bool *outside = arena_new(plan->arena, plan->n_accesses + 1, sizeof(*outside));
+	int fd = -1;
+
+	if (!outside)
+		return err_nomem(err);
+	if (plan->landlock) {
+		fd = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(plan->landlock), 0);
+		if (fd < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset");
+		if (mounts_etc(plan))
+			find_outside(plan, outside);
+	}
+	*ret_ruleset = fd;
+	*ret_outside = outside;
+	return 0;
+}
+
+int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
+		 struct cordon_err *err)
+{
+	struct folder folder = FOLDER(AT_FDCWD, 0);
+	uint64_t handled = landlock_handled(plan->landlock);
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n_accesses && rc == 0; i++)
+		if (outside[i] == which)
+			rc = add_rule(ruleset, &plan->accesses[i], &folder, handled, err);
+	folder_close(&folder);
+	return rc;
 }
 
 int step_landlock(struct init *in, struct cordon_err *err)
 {
-	const struct plan *p = in->plan;
-	struct ruleset_attr attr = {
-		.handled_fs = landlock_handled(p->landlock),
-		.scoped = p->landlock >= 6 ? LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL : 0,
-	};
+	struct native_message m;
+	ssize_t n;
 
-	if (!p->landlock)
+	if (!in->plan->landlock)
 		return 0;
-	in->fds.fd[NATIVE_RULESET] =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(p->landlock), 0);
-	if (in->fds.fd[NATIVE_RULESET] < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset");
-	for (size_t i = 0; i < p->n_accesses; i++)
-		if (add_rule(in->fds.fd[NATIVE_RULESET], &p->accesses[i], attr.handled_fs, err) < 0)
-			return -1;
-	if (syscall(SYS_landlock_restrict_self, in->fds.fd[NATIVE_RULESET], 0) < 0)
+	if (landlock_add(in->ruleset, in->plan, in->outside, false, err) < 0)
+		return -1;
+	do
+		n = recv(in->control, &m, sizeof(m), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(m) || m.kind != NATIVE_GRANTED)
+		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
+	if (syscall(SYS_landlock_restrict_self, in->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
+	in->fds.fd[NATIVE_RULESET] = in->ruleset;
 	return 0;
 }

@@ -96,17 +96,18 @@ static int pin_links(const struct init *in, const char *target, struct cordon_er
 	return 0;
 }
 
-int open_place(const struct init *in, const char *target, int *ret_fd,
-		      struct cordon_err *err)
+int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
+				.resolve = in->seen.resolve | RESOLVE_NO_SYMLINKS };
 
-	*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+	*ret_fd = -1;
+	if (folder_has(&in->seen, target))
+		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
 	if (*ret_fd < 0 && errno == ELOOP) {
 		if (pin_links(in, target, err) < 0)
 			return -1;
-		how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+		how.resolve = in->seen.resolve;
 		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
 	}
 	if (*ret_fd < 0 && !is_absence())

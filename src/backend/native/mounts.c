@@ -18,6 +18,7 @@
 #include "backend/native/syscalls.h"
 
 #define NO_SOURCE	(-1)
+#define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
@@ -30,17 +31,20 @@ static bool has_source(const struct plan_mount *m)
 
 static bool is_link(const char *path)
 {
-	struct stat st;
+	char target[1];
 
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+	return readlink(path, target, sizeof(target)) >= 0;
 }
 
 /* -1 with errno; ELOOP where a link is on the way. */
-static int open_plain_tree(const char *path)
+static int open_plain_tree(struct folder *host, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)), tree, error;
+	int at, tree, error;
 
+	if (!folder_has(host, path))
+		return -1;
+	at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 	if (at < 0)
 		return -1;
 	tree = sys_open_tree(at, "", CLONE_OF_FD);
@@ -50,15 +54,16 @@ static int open_plain_tree(const char *path)
 	return tree;
 }
 
-static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *err)
+static int open_source(const struct plan_mount *m, struct folder *host, int *ret,
+		       struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
 
 	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
-		*ret = NO_SOURCE;
+		*ret = LINK_SOURCE;
 		return 0;
 	}
-	*ret = m->plain ? open_plain_tree(m->source) :
+	*ret = m->plain ? open_plain_tree(host, m->source) :
 			  sys_open_tree(AT_FDCWD, m->source,
 					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {
@@ -79,6 +84,8 @@ static int open_source(const struct plan_mount *m, int *ret, struct cordon_err *
 
 int step_open_sources(struct init *in, struct cordon_err *err)
 {
+	struct folder host = FOLDER(AT_FDCWD, RESOLVE_NO_SYMLINKS);
+
 	if (!(in->plan->clone_flags & CLONE_NEWNS))
 		return 0;
 	/* Nothing of ours may show on the host, nor the reverse. */
@@ -87,9 +94,10 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 	for (size_t i = 0; i < in->n_mounts; i++) {
 		in->trees[i] = NO_SOURCE;
 		if (has_source(&in->mounts[i]) &&
-		    open_source(&in->mounts[i], &in->trees[i], err) < 0)
+		    open_source(&in->mounts[i], &host, &in->trees[i], err) < 0)
 			return -1;
 	}
+	folder_close(&host);
 	return 0;
 }
 
@@ -155,14 +163,17 @@ int step_new_root(struct init *in, struct cordon_err *err)
 		return -1;
 	if (sys_move_mount(in->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount the new root");
+	in->place = FOLDER(in->root,
+			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	in->seen = FOLDER(in->root, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	return 0;
 }
 
 /* ---- targets ------------------------------------------------------------ */
 
 struct target {
-	int dir;		/* O_PATH of the parent */
-	char name[256];		/* in it */
+	int dir;		/* O_PATH of the parent; in->place keeps it */
+	const char *name;	/* in it */
 };
 
 /* Step into one component, making it where we may.  -1 with errno. */
@@ -210,41 +221,28 @@ static int make_parents(const struct init *in, const char *path, size_t n)
  * paths were resolved when the policy was read. */
 static int find_target(struct init *in, const char *path, struct target *ret)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
-					   RESOLVE_NO_MAGICLINKS };
-	const char *slash = strrchr(path, '/');
-	size_t n = (size_t)(slash - path);
-	char parent[4096];
-
-	if (n >= sizeof(parent) || strlen(slash + 1) >= sizeof(ret->name)) {
-		errno = ENAMETOOLONG;
+	ret->dir = folder_open(&in->place, path, &ret->name);
+	if (ret->dir >= 0)
+		return 0;
+	if (errno == ENOENT)
+		ret->dir = make_parents(in, path, (size_t)(ret->name - 1 - path));
+	if (ret->dir < 0)
 		return -1;
-	}
-	memcpy(parent, path, n);
-	parent[n] = '\0';
-	memcpy(ret->name, slash + 1, strlen(slash + 1) + 1);
-	ret->dir = (int)syscall(SYS_openat2, in->root, n ? parent : ".", &how, sizeof(how));
-	if (ret->dir < 0 && errno == ENOENT)
-		ret->dir = make_parents(in, path, n);
-	return ret->dir < 0 ? -1 : 0;
+	folder_take(&in->place, path, ret->dir);
+	return 0;
 }
 
 /* The place to mount on: a directory or a file, made if the parent is ours. */
 static int make_place(const struct init *in, const struct target *t, bool is_dir)
 {
-	int fd;
+	struct stat st;
 
-	if (faccessat(t->dir, t->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	if (errno != ENOENT || !is_ours(in, t->dir))
+	if (!is_ours(in, t->dir))
+		return fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW);
+	if ((is_dir ? mkdirat(t->dir, t->name, 0755)
+		    : mknodat(t->dir, t->name, S_IFREG | 0444, 0)) < 0 && errno != EEXIST)
 		return -1;
-	if (is_dir)
-		return mkdirat(t->dir, t->name, 0755);
-	fd = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0)
-		return -1;
-	return close(fd);
+	return 0;
 }
 
 static int attach(int tree, const struct target *t)
@@ -260,6 +258,13 @@ static bool tree_is_dir(int tree)
 }
 
 /* ---- kinds -------------------------------------------------------------- */
+
+/* A directory was mounted where a link led to, and may cover them. */
+static void forget_folders(struct init *in)
+{
+	folder_close(&in->place);
+	folder_close(&in->seen);
+}
 
 typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, const struct target *t,
 		     struct cordon_err *err);
@@ -287,6 +292,8 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
 	if (rc)
 		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
+	if (tree_is_dir(place))
+		forget_folders(in);
 	if (tree >= 0)
 		close(tree);
 	close(place);
@@ -318,8 +325,8 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	char link[4096];
 	ssize_t n;
 
-	if (tree == NO_SOURCE) {
-		n = m->kind == MOUNT_SYSTEM ? readlink(m->source, link, sizeof(link) - 1) : -1;
+	if (tree == LINK_SOURCE) {
+		n = readlink(m->source, link, sizeof(link) - 1);
 		if (n < 0)
 			return 0;
 		link[n] = '\0';
@@ -360,7 +367,7 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
 	/* Its pages are memory that no process shows: the supervisor counts them. */
-	for (int i = NATIVE_PLACE; i < N_NATIVE_FDS; i++)
+	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (in->fds.fd[i] < 0) {
 			in->fds.fd[i] = mnt;
 			return 0;
@@ -382,7 +389,8 @@ static int write_proc(int proc, const char *path, const char *text)
 
 /* Settings of our own namespaces, made while we may; without the namespace they
  * would be the host's.  No namespace may be made inside: each brings kernel code
- * in reach.  Messages in queues are memory that no process shows. */
+ * in reach.  Messages in queues are memory that no process shows.
+ * GAP: without a /proc of our own none of this is set. */
 static const struct {
 	const char *path, *value;
 	unsigned long namespace;
@@ -394,6 +402,10 @@ static const struct {
 	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
 	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
 	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
+	/* What all TCP sockets of the machine may hold is one number, and programs
+	 * inside could hold it all by connections to themselves. */
+	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
+	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
 };
 
 /* Our own view of processes.  Read-only, whole: the caller's own files in it
@@ -402,9 +414,13 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 		      const struct target *t, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int proc = new_fs("proc", NULL, 0,
-			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	int proc;
 
+	/* Its settings are those of the network that init is in. */
+	if (step_enter_network(in, err) < 0)
+		return -1;
+	proc = new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		      err);
 	if (proc < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
@@ -434,27 +450,51 @@ static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UN
 	return 0;
 }
 
-/* Something that nobody can read or change: an empty place of mode 0 on a
- * read-only tmpfs, which hangs in the old root. */
-static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
+/* Texts are named by their place in the list. */
+static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
+{
+	snprintf(ret, 24, "%zu", (size_t)(m - in->mounts));
+}
+
+/* An open writer would keep the mount from becoming read-only. */
+static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
+{
+	int fd = openat(mnt, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0 || write(fd, text, (size_t)n) != n || fchmod(fd, mode) < 0)
+		return -1;
+	return close(fd);
+}
+
+/* A file or directory that nobody inside can change, of a read-only tmpfs, which
+ * hangs in the old root.  Masks, which nobody can read either, are an empty place
+ * of mode 0. */
+static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	char text[24];
 	int fd, mnt;
 
 	if (in->masks < 0) {
 		mnt = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 		if (mnt < 0)
 			return -1;
-		fd = openat(mnt, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-		/* An open writer would keep the mount from becoming read-only. */
-		if (fd < 0 || close(fd) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		for (size_t i = 0; i < in->n_mounts; i++) {
+			name_text(in, &in->mounts[i], text);
+			if (in->mounts[i].kind == MOUNT_TEXT &&
+			    write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
+				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
+					       in->mounts[i].target);
+		}
+		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
 		in->masks = mnt;
 	}
-	fd = sys_open_tree(in->masks, is_dir ? "dir" : "file", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	fd = sys_open_tree(in->masks, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
 }
 
@@ -463,17 +503,21 @@ static int open_mask(struct init *in, bool is_dir, struct cordon_err *err)
 static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
 	int place, mask, rc;
+	bool is_dir;
 
 	if (open_place(in, m->target, &place, err) < 0)
 		return -1;
 	if (place < 0)
 		return 0;
-	mask = open_mask(in, tree_is_dir(place), err);
+	is_dir = tree_is_dir(place);
+	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
 	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	if (rc < 0)
 		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
+	if (is_dir)
+		forget_folders(in);
 	close(mask);
 	close(place);
 	return rc;
@@ -483,6 +527,93 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
 	return hold(in, m, mask_once, err);
+}
+
+/* Where a link of this path leads, without a dot in it: two of them at the top
+ * would lead to the old root.  False: it is too long. */
+static bool follow(char path[4096], const char *link)
+{
+	char joined[8192];
+	size_t n = 0;
+
+	if (link[0] == '/')
+		*path = '\0';
+	else
+		*strrchr(path, '/') = '\0';
+	snprintf(joined, sizeof(joined), "%s/%s", path, link);
+	for (const char *at = joined; *at;) {
+		size_t len;
+
+		at += strspn(at, "/");
+		len = strcspn(at, "/");
+		if (len == 2 && strncmp(at, "..", 2) == 0) {
+			while (n && path[--n] != '/')
+				;
+		} else if (len && !(len == 1 && *at == '.')) {
+			if (n + len + 1 >= 4096)
+				return false;
+			path[n++] = '/';
+			memcpy(path + n, at, len);
+			n += len;
+		}
+		at += len;
+	}
+	path[n] = '\0';
+	return n > 0;
+}
+
+/* The file that a path leads to, made where nothing is, but only in what is
+ * ours: /etc/resolv.conf may well lead to a place that is not inside.  -1 with
+ * errno. */
+static int find_text_place(struct init *in, const char *target)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	char path[4096], link[4096];
+
+	snprintf(path, sizeof(path), "%s", target);
+	for (int i = 0; i < 8; i++) {
+		int place = (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
+		struct target t;
+		ssize_t n;
+
+		if (place >= 0 || errno != ENOENT || find_target(in, path, &t) < 0)
+			return place;
+		n = readlinkat(t.dir, t.name, link, sizeof(link) - 1);
+		if (n < 0 && errno == ENOENT && make_place(in, &t, false) == 0)
+			place = openat(t.dir, t.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (n < 0)
+			return place;
+		link[n] = '\0';
+		if (!follow(path, link))
+			break;
+	}
+	errno = ELOOP;
+	return -1;
+}
+
+static int mount_text(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t UNUSED, struct cordon_err *err)
+{
+	int place = find_text_place(in, m->target), file, rc;
+	char name[24];
+
+	if (place < 0)
+		return m->optional ? 0 : err_sys(err, CORDON_E_SETUP, "cannot replace '%s'",
+						 m->target);
+	name_text(in, m, name);
+	file = tree_is_dir(place) ? err_set(err, CORDON_E_SETUP, "'%s' is a directory", m->target) :
+				    open_ours(in, name, err);
+	if (file < 0) {
+		close(place);
+		return -1;
+	}
+	rc = sys_move_mount(file, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", m->target);
+	close(file);
+	close(place);
+	return rc;
 }
 
 static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
@@ -505,7 +636,7 @@ static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
 	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
-	[MOUNT_DIR] = mount_dir,
+	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,
 };
 static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
 
@@ -517,12 +648,12 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 
 	if (strcmp(m->target, "/") == 0)
 		return 0;
-	if (m->kind == MOUNT_MASK)
-		return mount_mask(in, m, NO_SOURCE, NULL, err);
+	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
+		return mount_fns[m->kind](in, m, NO_SOURCE, NULL, err);
 	if (m->keep)
 		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
-	if (has_source(m) && m->kind != MOUNT_SYSTEM && in->trees[i] == NO_SOURCE)
+	if (has_source(m) && in->trees[i] == NO_SOURCE)
 		return 0;
 	if (find_target(in, m->target, &t) < 0) {
 		if (m->optional && is_absence())
@@ -530,7 +661,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
 	rc = mount_fns[m->kind](in, m, in->trees[i], &t, err);
-	close(t.dir);
+	folder_close(&in->seen);
 	if (in->trees[i] >= 0)
 		close(in->trees[i]);
 	return rc;
@@ -545,6 +676,7 @@ int step_mounts(struct init *in, struct cordon_err *err)
 	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
 			return -1;
+	forget_folders(in);
 	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the new root read-only");
 	return 0;

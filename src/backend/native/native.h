@@ -8,8 +8,9 @@
  *            supervisor ends
  *   command  what was asked for; a child of init
  *
- * super -> init: NATIVE_GO, then signals.  init -> super: NATIVE_FAILED with an
- * error, or NATIVE_READY with descriptors and later NATIVE_EXITED.
+ * super -> init: NATIVE_GO, NATIVE_GRANTED, then signals and wishes.  init -> super:
+ * NATIVE_FAILED with an error, or NATIVE_READY with descriptors and later
+ * NATIVE_EXITED.
  */
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
@@ -19,50 +20,70 @@
 #include <termios.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "plan/plan.h"
 
 enum native_kind {
 	/* to init */
 	NATIVE_GO,		/* maps are written, limits joined */
+	NATIVE_GRANTED,		/* the rules that are made outside are made */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
 	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
 	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
+	NATIVE_SOCKET_WANTED,	/* one more TCP socket (IPv4), made inside */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
-	NATIVE_READY,		/* everything is taken away; value: bits of enum native_fd */
+	NATIVE_READY,		/* everything is taken away; with descriptors */
 	NATIVE_EXEC_FAILED,	/* value: errno; err says of what */
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
 	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
+	NATIVE_SOCKET,		/* as wanted, with the descriptor; or value: errno */
 	N_NATIVE_KINDS
 };
 
-struct native_message {
-	enum native_kind kind;
-	int value;
-	int64_t cpu_ms, max_rss_kb;
-	struct cordon_err err;
-};
+#define N_NATIVE_PLACES	5
 
-/* What comes with NATIVE_READY; -1 where there is none. */
+/* What comes with a message; -1 where there is none. */
 enum native_fd {
 	NATIVE_PROC,		/* the tree's own /proc */
 	NATIVE_LISTENER,	/* notifications for the guard */
 	NATIVE_RULESET,		/* Landlock's */
 	NATIVE_TERMINAL,	/* the master of the terminal that was made */
+	/* the network of a cordon with a gate, see network.c */
+	NATIVE_GATE,		/* the transparent listener */
+	NATIVE_DNS,
+	NATIVE_DNS_STREAM,
+	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
+	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
+	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_PLACE,		/* the first of the private file systems */
-	N_NATIVE_FDS = NATIVE_PLACE + 5
+	NATIVE_PORTS = NATIVE_PLACE + N_NATIVE_PLACES,	/* the first; as plan_net.ports */
+	NATIVE_DATAGRAMS = NATIVE_PORTS + MAX_NET_PORTS,	/* as net_datagram_ports() */
+	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
 };
+/* The kernel's SCM_MAX_FD. */
+static_assert(N_NATIVE_FDS <= 253, "more descriptors than one message can carry");
 
 struct native_fds {
 	int fd[N_NATIVE_FDS];
 };
-#define NATIVE_NO_FDS	((struct native_fds){ { -1, -1, -1, -1, -1, -1, -1, -1, -1 } })
+#define NATIVE_NO_FDS	((struct native_fds){ { [0 ... N_NATIVE_FDS - 1] = -1 } })
+
+struct native_message {
+	enum native_kind kind;
+	int value;
+	int64_t cpu_ms, max_rss_kb;
+	uint64_t fds[(N_NATIVE_FDS + 63) / 64];	/* bits: those that come with it */
+	struct cordon_err err;
+};
 
 struct native_child {
 	pid_t pid;		/* init, as seen from here */
 	int pidfd;
 	int control;		/* SOCK_SEQPACKET */
 	bool in_cgroup;		/* was cloned into it */
+	int ruleset;		/* Landlock's, until native_grant(); or -1 */
+	const bool *outside;	/* which of the plan's accesses that grants */
 };
 
 /* A terminal is made inside, so that its name is true there. */
@@ -85,8 +106,14 @@ struct native_groups {
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err) MUST_USE;
+/* While init mounts, and at once behind NATIVE_GO: make the rules for files that
+ * are the host's. */
+int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
-/* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error. */
+/* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error.  `fds` gets
+ * what came with it, in place of what it held there, which is closed; the rest
+ * stays.  Where not all descriptors could be taken, init is killed and the message
+ * is NATIVE_FAILED. */
 int native_recv(const struct native_child *c, struct native_message *ret, struct native_fds *fds);
 
 #endif

@@ -109,13 +109,14 @@ static void kill_child(struct native_child *c)
 		;
 	fd_close(&c->pidfd);
 	fd_close(&c->control);
+	fd_close(&c->ruleset);
 }
 
 static int clone_init(const struct plan *plan, struct init *in, struct native_child *c,
 		      struct cordon_err *err)
 {
 	struct clone_args args = {
-		.flags = plan->clone_flags | CLONE_PIDFD,
+		.flags = (plan->clone_flags & ~(unsigned long)CLONE_NEWNET) | CLONE_PIDFD,
 		.pidfd = (uintptr_t)&c->pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -149,8 +150,9 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .groups = groups,
 			   .root = -1,
 			   .masks = -1,
+			   .netns = -1,
 			   .fds = NATIVE_NO_FDS };
-	struct native_child c = { .pidfd = -1, .control = -1 };
+	struct native_child c = { .pidfd = -1, .control = -1, .ruleset = -1 };
 	int ends[2];
 
 	if ((plan->clone_flags & CLONE_NEWNS) &&
@@ -160,13 +162,21 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	if (!in.trees)
 		return err_nomem(err);
 	if (list_programs(plan, &in.programs, err) < 0 ||
-	    list_shell_argv(plan, &in.shell_argv, err) < 0)
+	    list_shell_argv(plan, &in.shell_argv, err) < 0 ||
+	    network_new(plan, &in.network, err) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	if (landlock_open(plan, &c.ruleset, &c.outside, err) < 0)
+		return -1;
+	in.ruleset = c.ruleset;
+	in.outside = c.outside;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		fd_close(&c.ruleset);
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
+	}
 	in.control = ends[1];
 	c.control = ends[0];
 	if (clone_init(plan, &in, &c, err) < 0) {
+		fd_close(&c.ruleset);
 		close(ends[0]);
 		close(ends[1]);
 		return -1;
@@ -180,6 +190,21 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	return 0;
 }
 
+int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err)
+{
+	int rc;
+
+	if (c->ruleset < 0)
+		return 0;
+	rc = landlock_add(c->ruleset, plan, c->outside, true, err);
+	fd_close(&c->ruleset);
+	/* An init that is gone has left word why. */
+	if (rc == 0 && native_send(c, NATIVE_GRANTED, 0) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		rc = err_sys(err, CORDON_E_SETUP, "cannot talk to init");
+	return rc;
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 int native_send(const struct native_child *c, enum native_kind kind, int value)
@@ -187,6 +212,29 @@ int native_send(const struct native_child *c, enum native_kind kind, int value)
 	struct native_message m = { .kind = kind, .value = value };
 
 	return send(c->control, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+static bool has_bit(const struct native_message *m, int i)
+{
+	return m->fds[i / 64] >> i % 64 & 1;
+}
+
+static size_t count_bits(const struct native_message *m)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		n += has_bit(m, i);
+	return n;
+}
+
+static void take_fds(const struct native_message *m, const int *got, struct native_fds *fds)
+{
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		if (has_bit(m, i)) {
+			fd_close(&fds->fd[i]);
+			fds->fd[i] = *got++;
+		}
 }
 
 int native_recv(const struct native_child *c, struct native_message *ret, struct native_fds *fds)
@@ -200,17 +248,27 @@ int native_recv(const struct native_child *c, struct native_message *ret, struct
 			      .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(c->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int got[N_NATIVE_FDS];
+	size_t n_got = 0;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -1 : 0;
+	if (CMSG_FIRSTHDR(&msg)) {
+		n_got = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n_got * sizeof(int));
+	}
+	if (n == (ssize_t)sizeof(*ret) && !(msg.msg_flags & MSG_CTRUNC) &&
+	    n_got == count_bits(ret)) {
+		take_fds(ret, got, fds);
+		return 1;
+	}
+	while (n_got)
+		close(got[--n_got]);
 	if (n != (ssize_t)sizeof(*ret))
 		return 0;
-	if (ret->kind == NATIVE_READY && CMSG_FIRSTHDR(&msg)) {
-		size_t n_got = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int), k = 0;
-
-		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n_got * sizeof(int));
-		for (int i = 0; i < N_NATIVE_FDS; i++)
-			fds->fd[i] = ret->value & 1 << i && k < n_got ? got[k++] : -1;
-	}
+	/* The kernel gives what there is room for and leaves out the rest. */
+	sys_pidfd_send_signal(c->pidfd, SIGKILL);
+	*ret = (struct native_message){ .kind = NATIVE_FAILED };
+	err_set(&ret->err, CORDON_E_SETUP,
+		"there is no room for init's descriptors; raise the limit of open files");
 	return 1;
 }

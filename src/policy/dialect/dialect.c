@@ -111,7 +111,8 @@ int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, 
 
 		while (sayable[i] != N_FIELDS && sayable[i] != (enum field_id)id)
 			i++;
-		if (p->base.f[id].set && sayable[i] == N_FIELDS)
+		if (p->base.f[id].set && sayable[i] == N_FIELDS &&
+		    !section_implies(&p->base, (enum field_id)id))
 			bad = dialect_refuse(d, (enum field_id)id, p->base.f[id].at, "this field",
 					     diags);
 	}

@@ -8,10 +8,8 @@
 #define POLICY_DIALECT_H
 
 #include "base/json.h"
+#include "policy/match.h"
 #include "policy/reader.h"
-
-/* Whose words a refusal is told in (match.c). */
-enum message_style { STYLE_NATIVE, STYLE_AI_HARNESS, STYLE_HARN, N_MESSAGE_STYLES };
 
 struct dialect {
 	const char *name;

@@ -16,5 +16,8 @@ enum command_match command_name_check(const struct command_rule *r, struct str w
 /* The words after the program; `at_once`: the operands must be the first ones. */
 bool command_arguments_match(const struct command_rule *r, const struct str *argv, size_t n,
 			     bool at_once);
+/* The message of a verdict: at most `max` bytes of `what` between the two. */
+void command_say(char message[COMMAND_WHY], const char *before, struct str what, const char *after,
+		 size_t max);
 
 #endif

@@ -222,23 +222,44 @@ static void collapse(struct str text, struct buf *out)
 	}
 }
 
+/* Is the pattern in the collapsed text?  -1 without memory. */
+static int has_pattern(const struct command_rule *r, const struct buf *flat)
+{
+	cleanup_buf struct buf want = BUF(2 * MAX_COMMAND_TEXT);
+
+	if (!r->has_operators)
+		return 0;
+	collapse(r->text, &want);
+	if (!buf_ok(&want) || !buf_ok(flat))
+		return -1;
+	return memmem(buf_text(flat), flat->n, buf_text(&want), want.n) != NULL;
+}
+
 static int check_operators(struct judge *j, struct str text)
 {
 	cleanup_buf struct buf flat = BUF(2 * MAX_COMMAND_TEXT);
 
 	collapse(text, &flat);
 	for (size_t i = 0; i < j->n_rules && i < j->best; i++) {
-		cleanup_buf struct buf want = BUF(2 * MAX_COMMAND_TEXT);
+		int has = has_pattern(&j->rules[i], &flat);
 
-		if (!j->rules[i].has_operators)
-			continue;
-		collapse(j->rules[i].text, &want);
-		if (!buf_ok(&want) || !buf_ok(&flat))
+		if (has < 0)
 			return -1;
-		if (memmem(buf_text(&flat), flat.n, buf_text(&want), want.n))
+		if (has)
 			j->best = i;
 	}
 	return 0;
+}
+
+bool command_rule_in_text(const struct command_rule *r, struct str text)
+{
+	cleanup_buf struct buf flat = BUF(2 * MAX_COMMAND_TEXT);
+
+	if (!r->has_operators)
+		return false;
+	collapse(text, &flat);
+	/* What cannot be looked through counts as blocked. */
+	return has_pattern(r, &flat) != 0;
 }
 
 /* A newline is white space to the list, although it ends a command for the
@@ -263,16 +284,16 @@ static void judge_joined(struct judge *j, struct str text)
 	j->e.exhausted = false;
 }
 
-static void say(struct command_verdict *v, const char *before, struct str what, const char *after,
-		size_t max)
+void command_say(char message[COMMAND_WHY], const char *before, struct str what, const char *after,
+		 size_t max)
 {
 	size_t n = MIN(what.n, max);
 
 	while (n && n < what.n && ((unsigned char)what.s[n] & 0xc0) == 0x80)
 		n--;
-	snprintf(v->message, sizeof(v->message), "Command blocked by sandbox policy: %s%.*s%s%s",
-		 before, (int)n, what.s ? what.s : "", n < what.n ? "…" : "", after);
-	for (char *c = v->message; *c; c++)
+	snprintf(message, COMMAND_WHY, "Command blocked by sandbox policy: %s%.*s%s%s", before,
+		 (int)n, what.s ? what.s : "", n < what.n ? "…" : "", after);
+	for (char *c = message; *c; c++)
 		if ((unsigned char)*c < ' ')
 			*c = ' ';
 }
@@ -319,11 +340,12 @@ int command_text_check(const struct command_rule *rules, size_t n, struct str te
 		return err_nomem(err);
 	if (j.best < n) {
 		v.rule = &rules[j.best];
-		say(&v, "contains '", v.rule->text, "'", 200);
+		command_rule_message(v.rule, v.message);
 	} else if (j.unreadable || j.e.exhausted) {
-		say(&v, "the text cannot be read as shell commands", STR(""), "", 0);
+		command_say(v.message, "the text cannot be read as shell commands", STR(""), "", 0);
 	} else if (j.hidden.s) {
-		say(&v, "the text hides which program it runs ('", j.hidden, "')", HIDDEN_SHOWN);
+		command_say(v.message, "the text hides which program it runs ('", j.hidden, "')",
+			    HIDDEN_SHOWN);
 	} else {
 		v.blocked = false;
 	}

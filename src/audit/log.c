@@ -1,0 +1,246 @@
+/* The log of one run; see log.h.  Runs in the supervisor. */
+#include "audit/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define BATCH_BYTES	(32u << 10)	/* are written at once */
+#define BATCH_US	100000		/* and whatever there is after this time */
+#define RETRY_US	500000		/* after a write that failed */
+#define LAST_WRITE_MS	200
+
+struct audit {
+	struct audit_file file;
+	char run_id[64];
+	struct buf waiting;		/* whole lines */
+	uint64_t seq;
+	uint64_t bytes;			/* of all lines, written or waiting */
+	uint64_t lost, untold;		/* untold: no line says so yet */
+	int64_t due_us;
+	bool begun;			/* something was written */
+	bool torn;			/* the file ends inside a line */
+};
+
+static int64_t now_us(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+struct audit *audit_new(struct audit_file file, const char *run_id)
+{
+	struct audit *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		fd_close(&file.fd);
+		return NULL;
+	}
+	a->file = file;
+	a->waiting = BUF(MAX_AUDIT_WAITING);
+	a->due_us = INT64_MAX;
+	snprintf(a->run_id, sizeof(a->run_id), "%s", run_id);
+	return a;
+}
+
+/* ---- adding -------------------------------------------------------------- */
+
+/* The end, and what is missing before it, always find room. */
+static bool has_room(const struct audit *a, enum audit_event_kind kind)
+{
+	bool is_last = kind == EVENT_RUN_END || kind == EVENT_AUDIT_LOST;
+	size_t spared = is_last ? 0 : 2 * MAX_AUDIT_LINE;
+
+	return a->waiting.n + MAX_AUDIT_LINE + spared <= MAX_AUDIT_WAITING &&
+	       (is_last || a->bytes + MAX_AUDIT_LINE <= MAX_AUDIT_BYTES);
+}
+
+static void add_line(struct audit *a, const struct audit_event *e)
+{
+	struct audit_stamp stamp = { .time_us = now_us(CLOCK_REALTIME), .run_id = a->run_id,
+				     .seq = ++a->seq };
+	size_t before = a->waiting.n;
+
+	if (has_room(a, e->kind))
+		audit_event_print(e, &stamp, &a->waiting);
+	else
+		a->waiting.failed = true;
+	if (buf_ok(&a->waiting) && a->waiting.n - before <= MAX_AUDIT_LINE) {
+		a->bytes += a->waiting.n - before;
+		return;
+	}
+	a->waiting.n = before;
+	a->waiting.failed = false;
+	a->lost++;
+	a->untold++;
+}
+
+static void tell_lost(struct audit *a)
+{
+	struct audit_event e = { EVENT_AUDIT_LOST, { [AUDIT_COUNT] = AUDIT_NUMBER(a->untold) } };
+
+	if (!a->untold)
+		return;
+	a->untold = 0;
+	add_line(a, &e);
+}
+
+void audit_add(struct audit *a, const struct audit_event *e)
+{
+	size_t before;
+
+	if (!a)
+		return;
+	before = a->waiting.n;
+	/* Where there is no room, it is told once, at the end. */
+	if (has_room(a, e->kind) && e->kind != EVENT_AUDIT_LOST)
+		tell_lost(a);
+	add_line(a, e);
+	if (a->due_us == INT64_MAX)
+		a->due_us = now_us(CLOCK_MONOTONIC) + BATCH_US;
+	/* Once a batch, also while nothing goes out. */
+	if (before / BATCH_BYTES != a->waiting.n / BATCH_BYTES)
+		audit_write(a);
+}
+
+void audit_add_lost(struct audit *a, uint64_t n)
+{
+	if (!a)
+		return;
+	a->lost += n;
+	a->untold += n;
+	a->seq += n;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* A pipe without a reader and a file at the caller's limit send signals that
+ * would end us; what they mean is in errno, too. */
+static ssize_t write_quietly(int fd, const char *data, size_t n)
+{
+	const struct timespec none = { 0 };
+	sigset_t quiet, old;
+	ssize_t rc;
+	int error;
+
+	sigemptyset(&quiet);
+	sigaddset(&quiet, SIGPIPE);
+	sigaddset(&quiet, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &quiet, &old);
+	rc = write(fd, data, n);
+	error = errno;
+	if (rc < 0 && (error == EPIPE || error == EFBIG))
+		sigtimedwait(&quiet, NULL, &none);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = error;
+	return rc;
+}
+
+/* An earlier run may have been cut short by a full disk. */
+static bool ends_torn(const struct audit *a)
+{
+	struct stat st;
+	char last;
+
+	return a->file.is_regular && fstat(a->file.fd, &st) == 0 && st.st_size > 0 &&
+	       pread(a->file.fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+}
+
+/* How much goes into one write: whole lines, at least one. */
+static size_t piece(const struct audit *a)
+{
+	const char *data = a->waiting.data, *end;
+
+	if (a->file.is_regular || a->waiting.n <= PIPE_BUF)
+		return a->waiting.n;
+	end = memrchr(data, '\n', PIPE_BUF);
+	return (size_t)(end - data) + 1;
+}
+static_assert(MAX_AUDIT_LINE <= PIPE_BUF, "a line is added to a pipe as one");
+
+static void drop(struct audit *a, size_t n)
+{
+	a->waiting.n -= n;
+	memmove(a->waiting.data, a->waiting.data + n, a->waiting.n);
+}
+
+/* False: not now. */
+static bool write_piece(struct audit *a)
+{
+	size_t n = piece(a);
+	const char *end;
+	ssize_t done;
+
+	if (!a->begun)
+		a->torn = ends_torn(a);
+	a->begun = true;
+	if (a->torn && write_quietly(a->file.fd, "\n", 1) != 1)
+		return false;
+	a->torn = false;
+	done = write_quietly(a->file.fd, a->waiting.data, n);
+	if (done <= 0)
+		return done < 0 && errno == EINTR;
+	end = memrchr(a->waiting.data, '\n', (size_t)done);
+	n = end ? (size_t)(end - a->waiting.data) + 1 : 0;
+	a->torn = n < (size_t)done;
+	drop(a, n);
+	return true;
+}
+
+void audit_write(struct audit *a)
+{
+	if (!a)
+		return;
+	while (a->waiting.n && write_piece(a))
+		;
+	a->due_us = a->waiting.n ? now_us(CLOCK_MONOTONIC) + RETRY_US : INT64_MAX;
+}
+
+int64_t audit_next_us(const struct audit *a)
+{
+	return a ? a->due_us : INT64_MAX;
+}
+
+static uint64_t count_lines(const struct buf *b)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
+uint64_t audit_free(struct audit *a)
+{
+	int64_t end_us = now_us(CLOCK_MONOTONIC) + LAST_WRITE_MS * 1000, left_us;
+	uint64_t lost;
+
+	if (!a)
+		return 0;
+	tell_lost(a);
+	audit_write(a);
+	while (a->waiting.n && !a->file.is_regular &&
+	       (left_us = end_us - now_us(CLOCK_MONOTONIC)) > 0) {
+		struct pollfd p = { .fd = a->file.fd, .events = POLLOUT };
+
+		/* A pipe whose reader is gone is ready, and takes nothing. */
+		if (poll(&p, 1, (int)(left_us / 1000) + 1) <= 0 || (p.revents & POLLERR) ||
+		    !write_piece(a))
+			break;
+	}
+	lost = a->lost + count_lines(&a->waiting);
+	close(a->file.fd);
+	buf_release(&a->waiting);
+	free(a);
+	return lost;
+}

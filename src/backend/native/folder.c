@@ -1,0 +1,74 @@
+/* Neighbours in one folder; see folder.h. */
+#include "backend/native/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "backend/native/syscalls.h"
+
+void folder_close(struct folder *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	*f = FOLDER(f->at, f->resolve);
+}
+
+/* Does `path` start with these bytes, and end there or go on below? */
+static bool is_at(const char *known, size_t n_known, const char *path, size_t n, bool below)
+{
+	if (!known || n < n_known || memcmp(known, path, n_known) != 0)
+		return false;
+	return n == n_known || (below && path[n_known] == '/');
+}
+
+int folder_open(struct folder *f, const char *path, const char **ret_name)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = f->resolve };
+	const char *slash = strrchr(path, '/');
+	size_t n = (size_t)(slash - path);
+	char name[PATH_MAX];
+	int fd;
+
+	*ret_name = slash + 1;
+	if (is_at(f->path, f->n, path, n, false))
+		return f->fd;
+	errno = n + 1 >= sizeof(name) ? ENAMETOOLONG : ENOENT;
+	if (errno == ENAMETOOLONG || is_at(f->missing, f->n_missing, path, n, true))
+		return -1;
+	memcpy(name, path, n);
+	memcpy(name + n, "/", 2);
+	fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+	if (fd >= 0) {
+		if (f->fd >= 0)
+			close(f->fd);
+		f->fd = fd;
+		f->path = path;
+		f->n = n;
+	} else if (errno == ENOENT) {
+		f->missing = path;
+		f->n_missing = n;
+	}
+	return fd;
+}
+
+void folder_take(struct folder *f, const char *path, int fd)
+{
+	folder_close(f);
+	f->path = path;
+	f->n = (size_t)(strrchr(path, '/') - path);
+	f->fd = fd;
+}
+
+bool folder_has(struct folder *f, const char *path)
+{
+	const char *name;
+	struct stat st;
+
+	/* Not faccessat, which copies the credentials for each question. */
+	return folder_open(f, path, &name) >= 0 &&
+	       (!*name || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0);
+}

@@ -1,0 +1,18 @@
+/* rtnetlink messages that give an interface an address and the world; written
+ * with netlink.h, for a socket of NETLINK_ROUTE. */
+#ifndef BASE_ROUTE_H
+#define BASE_ROUTE_H
+
+#include "base/netlink.h"
+
+/* The kernel gives it to the loopback of every network namespace. */
+#define ROUTE_LOOPBACK	1
+
+void route_add_up(struct netlink *w, unsigned interface);
+/* `family` is AF_INET or AF_INET6; the address is there at once. */
+void route_add_address(struct netlink *w, int family, const void *addr, unsigned interface);
+/* Every address is the machine's own, by this interface (AnyIP); `source` is
+ * where connections to them come from, else they would come from themselves. */
+void route_add_any_local(struct netlink *w, int family, const void *source, unsigned interface);
+
+#endif

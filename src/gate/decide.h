@@ -1,0 +1,31 @@
+/* May this be reached?  Pure, and the only place that says yes. */
+#ifndef GATE_DECIDE_H
+#define GATE_DECIDE_H
+
+#include "plan/net.h"
+
+struct decide_question {
+	const struct host *host;	/* the name that was asked for, or the address dialled */
+	unsigned port;			/* 0: may it be reached at all? */
+	bool datagrams;
+	/* What the name resolves to: all of it, or nothing as long as that is not
+	 * known.  `own[i]`: an address of this machine. */
+	const struct host_addr *answers;
+	const bool *own;
+	size_t n_answers;
+};
+
+struct decide_verdict {
+	bool allowed;
+	unsigned good;			/* bits: the answers that may be dialled */
+	/* Instead of the answers; port 0: the one that was asked for. */
+	bool has_instead;
+	struct host_addr instead;
+	uint16_t instead_port;
+	struct match_verdict why;	/* when it is not allowed */
+};
+
+void decide(const struct plan_net *net, const struct decide_question *q,
+	    struct decide_verdict *ret);
+
+#endif

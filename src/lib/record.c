@@ -1,0 +1,72 @@
+/* The audit log of a run; see record.h. */
+#include "lib/record.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+static int find_asked(struct composition *c, const char *path, struct record *ret,
+		      struct cordon_err *err)
+{
+	char here[MAX_AUDIT_PATH];
+
+	/* As every file of the command line: from here, not from --cwd. */
+	if (!getcwd(here, sizeof(here)))
+		return err_sys(err, CORDON_E_SETUP, "cannot find the working directory");
+	*ret = (struct record){ .path = path };
+	return path_resolve(&c->arena, str_from(path), here, &ret->hidden, err);
+}
+
+int record_find(struct composition *c, const struct cordon_request *req, const char *own_home,
+		struct record *ret, struct cordon_err *err)
+{
+	struct audit_homes homes = { getenv("XDG_STATE_HOME"), c->home, own_home };
+	char folder[MAX_AUDIT_PATH];
+	struct record r = { 0 };
+
+	if (req->audit)
+		return find_asked(c, req->audit, ret, err);
+	if (audit_find_folder(&homes, folder)) {
+		r.folder = arena_strndup(&c->arena, folder, strlen(folder));
+		r.path = arena_printf(&c->arena, "%s/" AUDIT_FILE_NAME, folder);
+		if (!r.folder || !r.path)
+			return err_nomem(err);
+		if (path_resolve(&c->arena, str_from(folder), "/", &r.hidden, err) < 0)
+			return -1;
+	}
+	*ret = r;
+	return 0;
+}
+
+static int open_file(const struct record *r, struct audit_file *ret, struct cordon_err *err)
+{
+	if (!r->path)
+		return err_set(err, CORDON_E_SETUP, "neither XDG_STATE_HOME nor HOME is a folder "
+						    "of this user");
+	return r->folder ? audit_folder_open(r->folder, ret, err)
+			 : audit_file_open(r->path, ret, err);
+}
+
+int record_open(struct composition *c, const struct record *r, const char *run_id,
+		struct audit **ret, const char **ret_problem, struct cordon_err *err)
+{
+	struct audit_file file;
+	struct audit *audit;
+	struct cordon_err why;
+
+	*ret = NULL;
+	*ret_problem = NULL;
+	if (open_file(r, &file, &why) < 0) {
+		if (r->path && !r->folder)
+			return err_set(err, CORDON_E_USAGE,
+				       "--audit takes a file that can be added to: %s", why.msg);
+		*ret_problem = arena_strndup(&c->arena, why.msg, strlen(why.msg));
+		return *ret_problem ? 0 : err_nomem(err);
+	}
+	audit = audit_new(file, run_id);
+	if (!audit)
+		return err_nomem(err);
+	*ret = audit;
+	return 0;
+}

@@ -1,0 +1,150 @@
+/* See execs.h. */
+#include "plan/execs.h"
+
+#include "base/program.h"
+#include "policy/command.h"
+
+void exec_view_add(struct exec_view *v, struct str name)
+{
+	for (size_t i = 0; i < v->n_names; i++)
+		if (str_eq(v->names[i], name))
+			return;
+	v->has_more |= name.n && v->n_names == MAX_EXEC_NAMES;
+	if (name.n && v->n_names < MAX_EXEC_NAMES)
+		v->names[v->n_names++] = name;
+}
+
+static struct str base_name(struct str path)
+{
+	size_t from = path.n;
+
+	while (from && path.s[from - 1] != '/')
+		from--;
+	return str_from_pos(path, from);
+}
+
+/* A pattern of shell syntax is looked for in all that a shell is given. */
+static bool breaks_text(const struct plan_rule *r, const struct exec_view *v)
+{
+	bool is_shell = false;
+
+	for (size_t i = 0; i < v->n_names; i++)
+		is_shell |= command_is_shell(v->names[i]);
+	for (size_t i = 1; i < v->n_words && is_shell; i++)
+		if (command_rule_in_text(r->rule, v->words[i]))
+			return true;
+	return false;
+}
+
+static bool breaks(const struct plan_rule *r, const struct exec_view *v)
+{
+	for (size_t i = 0; i < v->n_names; i++) {
+		v->words[0] = v->names[i];
+		if (command_rule_matches(r->rule, v->words, v->n_words))
+			return true;
+	}
+	return breaks_text(r, v);
+}
+
+/* The shell of a multi-call program may become its other programs without
+ * executing anything, so that nobody would be asked. */
+static bool is_multi_call_shell(const struct exec_view *v)
+{
+	bool is_multi_call = false, is_shell = false;
+
+	for (size_t i = 0; i < v->n_names; i++) {
+		bool many = program_is_multi_call(base_name(v->names[i]));
+
+		is_multi_call |= many;
+		is_shell |= command_is_shell(v->names[i]) ||
+			    (many && v->n_words > 1 && command_is_shell(v->words[1]));
+	}
+	return is_multi_call && is_shell;
+}
+
+/* ---- the dynamic loader --------------------------------------------------- */
+
+/* Called as a program, it runs the one it is given without another exec. */
+static bool is_loader(struct str name)
+{
+	name = base_name(name);
+	return str_starts(name, "ld.so") || str_starts(name, "ld64.so") ||
+	       (str_starts(name, "ld-") && str_glob(STR("*.so*"), name));
+}
+
+static bool has_loader(const struct exec_view *v)
+{
+	for (size_t i = 0; i < v->n_names; i++)
+		if (is_loader(v->names[i]))
+			return true;
+	return false;
+}
+
+/* What the loader will run; false when it is given nothing. */
+static bool take_loaded(const struct exec_view *v, struct exec_view *ret)
+{
+	static const char *const valued[] = { "--library-path", "--inhibit-rpath", "--audit",
+					      "--preload", "--argv0", "--glibc-hwcaps-prepend",
+					      "--glibc-hwcaps-mask" };
+	struct exec_view loaded = { 0 };
+	size_t i = 1;
+
+	for (; i < v->n_words && str_starts(v->words[i], "--"); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(valued); k++)
+			if (i + 1 < v->n_words && str_is(v->words[i], valued[k])) {
+				if (str_is(v->words[i], "--argv0"))
+					exec_view_add(&loaded, v->words[i + 1]);
+				i++;
+				break;
+			}
+	if (i >= v->n_words)
+		return false;
+	exec_view_add(&loaded, v->words[i]);
+	loaded.words = v->words + i;
+	loaded.n_words = v->n_words - i;
+	*ret = loaded;
+	return true;
+}
+
+const struct plan_rule *exec_find_rule(const struct plan *p, const struct exec_view *v)
+{
+	struct exec_view now = *v;
+
+	do {
+		for (size_t i = 0; i < p->n_rules; i++)
+			if (breaks(&p->rules[i], &now))
+				return &p->rules[i];
+		if (p->n_rules && (now.has_more || is_multi_call_shell(&now)))
+			return &p->rules[0];
+	} while (has_loader(&now) && take_loaded(&now, &now));
+	return NULL;
+}
+
+/* ---- scripts --------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+bool exec_parse_script(struct str head, struct str *ret_interpreter, struct str *ret_argument)
+{
+	size_t n = 0;
+
+	if (!str_starts(head, "#!"))
+		return false;
+	head = str_from_pos(head, 2);
+	head.n = str_find(head, '\n');
+	head.n = str_find(head, '\0');
+	while (head.n && is_blank(head.s[0]))
+		head = str_from_pos(head, 1);
+	while (head.n && is_blank(head.s[head.n - 1]))
+		head.n--;
+	while (n < head.n && !is_blank(head.s[n]))
+		n++;
+	*ret_interpreter = str_first(head, n);
+	while (n < head.n && is_blank(head.s[n]))
+		n++;
+	*ret_argument = str_from_pos(head, n);
+	return ret_interpreter->n > 0;
+}

@@ -1,0 +1,99 @@
+/* The network part of a plan: which hosts a cordon may reach, and how.
+ *
+ * Pure data.  One of these is one generation: a policy switch compiles the next
+ * one and hands it to the gate, which drops the last one when nothing that was
+ * judged by it is left.  Everything it points to lives in the arena it was
+ * compiled into.
+ */
+#ifndef PLAN_NET_H
+#define PLAN_NET_H
+
+#include "host/caps.h"
+#include "policy/match.h"
+
+/* How the network is held, best first; cordon doctor says what a machine has. */
+enum net_rung {
+	NET_OPEN,		/* the host's own network: mode public without a rule */
+	NET_CLOSED,		/* an empty network namespace */
+	NET_TPROXY,		/* the gate: every TCP port, by nf_tables */
+	NET_PORTS,		/* the gate: one listener for each port that the policy names */
+	N_NET_RUNGS
+};
+
+/* --connect-to: the operator's word about where a host is. */
+struct net_reroute {
+	struct host host;
+	uint16_t port;		/* 0: any */
+	struct host_addr addr;	/* may be special */
+	uint16_t to_port;	/* 0: the same */
+};
+
+/* network.udp_allow: datagrams to one port of one host. */
+struct net_datagrams {
+	struct host host;
+	uint16_t port;
+};
+
+/* network.upstream_proxy: every connection is asked of it by CONNECT. */
+struct net_proxy {
+	const char *host;		/* NULL: there is none */
+	uint16_t port;
+	const char *authorization;	/* the value of Proxy-Authorization, or NULL */
+};
+
+struct plan_net {
+	enum net_rung rung;
+	struct matcher match;		/* the hosts */
+	bool strict;			/* network.tls: names inside TLS and HTTP count, too */
+	const struct net_reroute *reroutes;
+	size_t n_reroutes;
+	const uint16_t *host_ports;	/* of the host's loopback, as host.cordon.internal */
+	size_t n_host_ports;
+	const uint16_t *expose;		/* inside ports that the caller's loopback reaches */
+	size_t n_expose;
+	const struct net_datagrams *datagrams;
+	size_t n_datagrams;
+	const uint16_t *ports;		/* NET_PORTS: to listen on */
+	size_t n_ports;
+	const struct host_rule *nets;	/* address rules of network.allow: the fast path's sets */
+	size_t n_nets;
+	struct net_proxy proxy;
+	unsigned max_connections;
+};
+
+/* The name by which the inside knows the host's loopback. */
+#define NET_HOST_NAME	"host.cordon.internal"
+
+/* What is not in the policy. */
+struct net_options {
+	const struct host_caps *caps;
+	const char *const *environ;	/* the caller's; ends with NULL */
+	const struct net_reroute *reroutes;
+	size_t n_reroutes;
+};
+
+/* Is the host's own network meant? */
+bool net_is_open(const struct section *s);
+/* Is it neither open nor closed, so that something has to judge? */
+bool net_needs_gate(const struct section *s);
+/* What this machine lacks to hold a section that needs a gate, or
+ * N_HOST_FEATURES. */
+enum host_feature net_find_missing(const struct section *s, const struct host_caps *caps);
+/* The best rung that keeps the meaning; N_NET_RUNGS: there is none. */
+enum net_rung net_find_rung(const struct section *s, const struct host_caps *caps);
+/* Can it be held?  If not, names what asks and what is missing. */
+int net_check(const struct section *s, const struct host_caps *caps,
+	      struct cordon_err *err) MUST_USE;
+/* The base of `p`, or one of its phases, with defaults filled in.  Refuses as
+ * net_check(). */
+int net_compile(const struct policy *p, const struct section *s, const struct net_options *o,
+		struct arena *a, struct plan_net *ret, struct cordon_err *err) MUST_USE;
+/* HOST:PORT:ADDR:PORT, where either port may be empty and IPv6 stands in
+ * brackets. */
+int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WHY]) MUST_USE;
+/* For people; of a proxy never more than its address. */
+void net_print(const struct plan_net *net, struct buf *out);
+/* The features of the kernel behind a rung, in a few words. */
+const char *net_rung_about(enum net_rung rung);
+
+#endif

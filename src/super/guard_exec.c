@@ -1,0 +1,368 @@
+/* Executions: judged by the reader before they go on, and once more when the
+ * new program stands there.
+ *
+ * The first look gives the caller an error it can show.  It reads memory that
+ * others may change until the kernel reads it again, so it is no wall.  The
+ * wall is the second: the reader traces the caller over the execution, and what
+ * the kernel then has of it (arguments, file, the script that was named) is in
+ * memory that is new.  What is blocked is killed before its first instruction.
+ * Where somebody inside traces the caller already (processes.debug), nobody
+ * else can, and there is only the first look: GAP.
+ *
+ * Nobody inside sees us trace: the tracer is in another pid namespace.
+ */
+#include "super/guard_priv.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "plan/execs.h"
+
+#define MAX_SHOWN	512	/* bytes of a command that a denial quotes */
+
+int guard_commands_init(struct guard_commands *c, const struct plan *plan, struct cordon_err *err)
+{
+	struct program_files many = { 0 };
+
+	c->arena = (struct arena)ARENA(MAX_ARENA_BYTES);
+	c->plan = plan;
+	if (!plan || !plan->n_rules)
+		return 0;
+	if (programs_add_multi_calls(&many, plan->envp, &c->arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->n_rules; i++)
+		if (plan->rules[i].program &&
+		    programs_add(&c->known, plan->rules[i].program, plan->envp, &c->arena, err) < 0)
+			return -1;
+	/* The file of a program that is many says nothing about which one it is. */
+	for (size_t i = 0; i < c->known.n; i++)
+		if (programs_find(&many, c->known.items[i].dev, c->known.items[i].ino, NULL))
+			c->known.items[i--] = c->known.items[--c->known.n];
+	return 0;
+}
+
+void guard_commands_release(struct guard_commands *c)
+{
+	arena_release(&c->arena);
+}
+
+/* --- the vector ------------------------------------------------------------- */
+
+/* Words before those of the caller, which the kernel puts there for a script. */
+#define N_PREFIX	3
+
+struct guard_vector {
+	size_t n_text, n;
+	char text[MAX_EXEC_BYTES];
+	struct str room[N_PREFIX + MAX_EXEC_WORDS];
+	/* The page that was read last: words lie close together. */
+	uint64_t page;
+	size_t n_page;
+	char bytes[4096];
+};
+
+struct guard_vector *guard_vector_new(void)
+{
+	return calloc(1, sizeof(struct guard_vector));
+}
+
+static struct str *words_of(struct guard_vector *v)
+{
+	return v->room + N_PREFIX;
+}
+
+static void vector_clear(struct guard_vector *v)
+{
+	v->n_text = v->n = v->n_page = 0;
+}
+
+/* The text from v->n_text up to `n` bytes later is one more word. */
+static int vector_push(struct guard_vector *v, size_t n)
+{
+	if (v->n == MAX_EXEC_WORDS)
+		return -E2BIG;
+	words_of(v)[v->n++] = (struct str){ v->text + v->n_text, n };
+	v->n_text += n;
+	return 0;
+}
+
+static int read_page(struct guard_vector *v, pid_t tid, uint64_t page)
+{
+	int n;
+
+	if (v->n_page && v->page == page)
+		return 0;
+	n = guard_read_memory(tid, page, v->bytes, sizeof(v->bytes));
+	v->n_page = n < 0 ? 0 : (size_t)n;
+	v->page = page;
+	return n < 0 ? n : 0;
+}
+
+/* Append the word at `from`. */
+static int read_word(struct guard_vector *v, pid_t tid, uint64_t from)
+{
+	size_t n = 0;
+
+	for (;;) {
+		uint64_t at = from + n;
+		size_t skip = at % sizeof(v->bytes), have, len;
+		int rc = read_page(v, tid, at - skip);
+
+		if (rc < 0)
+			return rc;
+		if (skip >= v->n_page)
+			return -EFAULT;
+		have = v->n_page - skip;
+		len = strnlen(v->bytes + skip, have);
+		if (v->n_text + n + len > sizeof(v->text))
+			return -E2BIG;
+		memcpy(v->text + v->n_text + n, v->bytes + skip, len);
+		n += len;
+		if (len < have)
+			return vector_push(v, n);
+	}
+}
+
+int guard_vector_read(struct guard_vector *v, pid_t tid, uint64_t argv)
+{
+	uint64_t at[64];
+	int rc = 0;
+
+	vector_clear(v);
+	while (argv && rc == 0) {
+		int n = guard_read_memory(tid, argv, at, sizeof(at));
+
+		if (n < (int)sizeof(at[0]))
+			return n < 0 ? n : -EFAULT;
+		for (size_t i = 0; i < (size_t)n / sizeof(at[0]) && rc == 0; i++) {
+			if (!at[i])
+				return 0;
+			rc = read_word(v, tid, at[i]);
+		}
+		argv += (size_t)n / sizeof(at[0]) * sizeof(at[0]);
+	}
+	return rc;
+}
+
+/* What the kernel has of a process that stands still. */
+static int vector_take(struct guard_vector *v, int proc)
+{
+	cleanup_fd int fd = openat(proc, "cmdline", O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got;
+
+	vector_clear(v);
+	if (fd < 0)
+		return guard_rc(fd);
+	while ((got = read(fd, v->text + n, sizeof(v->text) - n)) > 0)
+		n += (size_t)got;
+	if (got < 0 || n == sizeof(v->text))
+		return -E2BIG;
+	while (v->n_text < n) {
+		size_t len = strnlen(v->text + v->n_text, n - v->n_text);
+		int rc = vector_push(v, len);
+
+		if (rc < 0)
+			return rc;
+		v->n_text++;
+	}
+	return 0;
+}
+
+/* --- judging ---------------------------------------------------------------- */
+
+/* The command in one line. */
+static void show(struct guard_vector *v, char text[MAX_SHOWN])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n && n + 2 < MAX_SHOWN; i++) {
+		struct str word = words_of(v)[i];
+		size_t len = MIN(word.n, MAX_SHOWN - 2 - n);
+
+		memcpy(text + n, word.s, len);
+		n += len;
+		text[n++] = ' ';
+	}
+	text[n ? n - 1 : 0] = '\0';
+}
+
+static void add_known(const struct guard_commands *c, struct exec_view *view, dev_t dev, ino_t ino)
+{
+	const struct program_file *f = NULL;
+
+	while ((f = programs_find(&c->known, dev, ino, f)))
+		exec_view_add(view, str_from(f->name));
+}
+
+/* Before: the path, argv[0], the file that the path leads to. */
+static const struct plan_rule *judge_call(const struct guard_exec *e)
+{
+	struct guard_vector *v = e->vector;
+	struct exec_view view = { .words = words_of(v), .n_words = MAX(v->n, 1) };
+	const struct guard_program *p = e->program;
+	const struct plan_rule *rule;
+	struct str interpreter, argument;
+
+	exec_view_add(&view, str_from(e->path));
+	if (v->n)
+		exec_view_add(&view, view.words[0]);
+	exec_view_add(&view, str_from(p->path));
+	add_known(e->w->commands, &view, (dev_t)p->dev, (ino_t)p->ino);
+	rule = exec_find_rule(e->w->commands->plan, &view);
+	if (rule || !exec_parse_script((struct str){ p->head, p->n_head }, &interpreter, &argument))
+		return rule;
+	/* A script: the interpreter, its argument, the path, the rest. */
+	view.words[0] = str_from(e->path);
+	if (argument.n) {
+		*--view.words = argument;
+		view.n_words++;
+	}
+	*--view.words = interpreter;
+	view.n_words++;
+	view.n_names = 0;
+	exec_view_add(&view, interpreter);
+	return exec_find_rule(e->w->commands->plan, &view);
+}
+
+/* The path that execve was given, as the kernel told the new program. */
+static struct str read_execfn(int proc, pid_t pid, char text[PATH_MAX])
+{
+	cleanup_fd int fd = openat(proc, "auxv", O_RDONLY | O_CLOEXEC);
+	unsigned long aux[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, aux, sizeof(aux));
+
+	for (size_t i = 0; n > 0 && i + 1 < (size_t)n / sizeof(aux[0]); i += 2)
+		if (aux[i] == AT_EXECFN) {
+			int got = guard_read_memory(pid, aux[i + 1], text, PATH_MAX);
+
+			return (struct str){ text, got < 0 ? 0 : strnlen(text, (size_t)got) };
+		}
+	return STR("");
+}
+
+/* After: what the kernel made of it.  False: it cannot be told. */
+static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
+			  const struct plan_rule **ret)
+{
+	struct guard_vector *v = e->vector;
+	struct exec_view view = { .words = words_of(v) };
+	char path[PATH_MAX], execfn[PATH_MAX];
+	struct stat st;
+	ssize_t n = readlinkat(proc, "exe", path, sizeof(path));
+	struct str named = read_execfn(proc, pid, execfn);
+
+	if (n < 0 || fstatat(proc, "exe", &st, 0) < 0 || vector_take(v, proc) < 0)
+		return false;
+	view.n_words = MAX(v->n, 1);
+	if (v->n)
+		exec_view_add(&view, view.words[0]);
+	exec_view_add(&view, (struct str){ path, (size_t)n });
+	add_known(e->w->commands, &view, st.st_dev, st.st_ino);
+	*ret = exec_find_rule(e->w->commands->plan, &view);
+	/* A script's own name and arguments stand behind its interpreter's. */
+	for (size_t i = 1; !*ret && named.n && i < v->n; i++)
+		if (str_eq(words_of(v)[i], named)) {
+			struct exec_view script = { .words = words_of(v) + i,
+						    .n_words = v->n - i };
+
+			exec_view_add(&script, named);
+			*ret = exec_find_rule(e->w->commands->plan, &script);
+			break;
+		}
+	return true;
+}
+
+/* --- letting it go on ------------------------------------------------------- */
+
+static void report_rule(const struct guard_exec *e, const struct plan_rule *rule, const char *shown)
+{
+	guard_report(e->w, 1 + (size_t)(rule - e->w->commands->plan->rules), shown);
+}
+
+/* May the program that stands there begin? */
+static bool examine(const struct guard_exec *e, pid_t pid)
+{
+	const struct plan_rule *rule = NULL;
+	cleanup_fd int proc = -1;
+	char name[32], shown[MAX_SHOWN];
+
+	snprintf(name, sizeof(name), "%d", pid);
+	proc = openat(e->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || !judge_program(e, proc, pid, &rule))
+		return false;
+	if (!rule)
+		return true;
+	(void)!vector_take(e->vector, proc);
+	show(e->vector, shown);
+	report_rule(e, rule, shown);
+	return false;
+}
+
+/* Until the call has come to its end, good or bad. */
+static void watch(const struct guard_exec *e)
+{
+	bool good = true;
+	int status;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, &status, __WALL);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			return;
+		if (!WIFSTOPPED(status))
+			return;
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			good = examine(e, pid);
+		if (good) {
+			ptrace(PTRACE_DETACH, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+			return;
+		}
+		kill(pid, SIGKILL);
+	}
+}
+
+static void go_on(const struct guard_exec *e)
+{
+	struct seccomp_notif_resp resp = { .id = e->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+	long seized = ptrace(PTRACE_SEIZE, e->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
+
+	if (seized < 0 && !e->is_traced) {
+		guard_answer(e->w->listener, e->id, -EPERM);
+		return;
+	}
+	/* The trap waits for the end of the call, as the caller sleeps where only
+	 * a kill wakes it: so it stops even if the execution fails. */
+	if (seized == 0)
+		ptrace(PTRACE_INTERRUPT, e->tid, 0, 0);
+	while (ioctl(e->w->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
+		;
+	if (seized == 0)
+		watch(e);
+}
+
+void guard_answer_exec(const struct guard_exec *e)
+{
+	const struct plan_rule *rule;
+	char shown[MAX_SHOWN];
+
+	show(e->vector, shown);
+	/* What is not there is not found: a search of PATH goes on. */
+	rule = e->program->is_missing ? NULL : judge_call(e);
+	if (!rule) {
+		go_on(e);
+		return;
+	}
+	report_rule(e, rule, shown[0] ? shown : e->path);
+	guard_answer(e->w->listener, e->id, -EACCES);
+}

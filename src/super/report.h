@@ -1,0 +1,46 @@
+/* Telling what happens in a run: into its result and into the audit log.
+ *
+ * THE way for both: whoever refuses something, or notices a limit, says it here
+ * once. */
+#ifndef SUPER_REPORT_H
+#define SUPER_REPORT_H
+
+#include "audit/log.h"
+#include "gate/gate.h"
+#include "super/run.h"
+
+struct run_reporter {
+	struct run_result *res;
+	struct audit *audit;	/* NULL: there is no log */
+	bool limit_told;
+};
+
+/* What is known before there is a plan. */
+struct run_about {
+	const char *const *argv;	/* ends with NULL */
+	const char *cwd;
+	const char *const *policies;	/* files */
+	size_t n_policies;
+	const char *profile, *backend;
+};
+
+void run_report_start(struct run_reporter *r, const struct run_about *about);
+/* The command itself is not executed. */
+void run_report_command(struct run_reporter *r, const char *what, const char *reason,
+			const char *hint);
+/* A name was not made. */
+void run_report_file(struct run_reporter *r, const char *path);
+/* Refusals that nobody could tell apart any more. */
+void run_report_lost(struct run_reporter *r, uint64_t n);
+/* For struct gate_options. */
+void run_report_network(struct run_reporter *r, const struct gate_report *report);
+/* Another generation of the network's policy holds. */
+void run_report_generation(struct run_reporter *r, uint64_t generation);
+/* res->limit, once it is set; said once. */
+void run_report_limit(struct run_reporter *r);
+/* What the log is due to write; to be called in every round of a loop. */
+void run_report_write(struct run_reporter *r);
+/* The last event; the log is closed, and res says what is not in it. */
+void run_report_end(struct run_reporter *r, const struct plan *plan);
+
+#endif

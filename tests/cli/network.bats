@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# run-as: root user
+# The network on the command line: what is asked for, what is planned, and what
+# is refused before anything starts.
+# Variables in single quotes are cordon's to read:
+# shellcheck disable=SC2016
+# shellcheck disable=SC2154  # out, err and place are set by place.bash
+load place
+
+plan() {
+	cordon run --dry-run "$@" -- true
+}
+
+# The words of the plan's network lines, blanks squeezed.
+network() {
+	printf '%s\n' "$out" | grep '^network' | tr -s ' '
+}
+
+value() {
+	cordon explain "${@:2}"
+	printf '%s\n' "$out" | sed '/^cut:/,$d' | tr -s ' ' | grep "^$1 " | cut -d' ' -f2 | tr '\n' ' '
+}
+
+has_gate() {
+	"$CORDON" doctor --json | /usr/bin/python3 -c "
+import json, sys
+f = {x['name']: x['available'] for x in json.load(sys.stdin)['features']}
+sys.exit(not (f['net'] and f['tproxy']))"
+}
+
+@test "options say what fields say" {
+	is "$(value network.mode --allow-host a.example)" '"allowlist" '
+	is "$(value network.allow --allow-host a.example --allow-host '*.b.example:443')" \
+		'a.example *.b.example:443 '
+	is "$(value network.allow --allowed-domain a.example)" '**.a.example '
+	is "$(value network.mode --allowed-domain a.example)" '"allowlist" '
+	is "$(value network.deny --deny-host '*:25')" '*:25 '
+	is "$(value network.mode --deny-host '*:25')" '"no-network" '
+	is "$(value network.mode --network public)" '"public" '
+	is "$(value network.mode --network allowlist)" '"allowlist" '
+	is "$(value network.expose --expose 8080 --expose 81)" '81 8080 '
+	is "$(value network.mode --expose 8080)" '"no-network" '
+	is "$(value network.host_ports --host-port 5432)" '5432 '
+	is "$(value network.udp_allow --allow-udp ntp.example:123)" 'ntp.example:123 '
+	is "$(value network.mode --allow-udp ntp.example:123)" '"allowlist" '
+	is "$(value network.tls --tls name-only)" '"name-only" '
+	is "$(value network.tls --allow-host a.example)" '"strict" '
+	is "$(value network.connections)" '512 '
+}
+
+@test "--network only tightens, and --allow-host never opens what it closes" {
+	printf '[network]\nmode = "no-network"\n' >cordon.toml
+	is "$(value network.mode --network public)" '"no-network" '
+	is "$(value network.mode --network no-network --allow-host a.example)" '"no-network" '
+	printf '[network]\nmode = "public"\n' >cordon.toml
+	is "$(value network.mode --network no-network)" '"no-network" '
+	is "$(value network.mode --allow-host a.example)" '"allowlist" '
+	is "$(value network.allow --network allowlist --allow-host a.example)" 'a.example '
+	is "$(value network.allow --network allowlist)" '[] '
+	is "$(value network.tls --network allowlist --tls name-only --allow-host a)" '"name-only" '
+}
+
+@test "bad values are usage errors of one line that name the option" {
+	check() {
+		cordon run "$@" -- true
+		is "$status" 2
+		is "$(wc -l <"$place/.err")" 1
+		has "$err" "$1"
+	}
+	check --network some
+	check --allow-host 'http://a.example/'
+	check --allow-host 'a b'
+	check --deny-host ''
+	check --allowed-domain 'a b'
+	check --expose 0
+	check --expose http
+	check --host-port 65536
+	check --allow-udp ntp.example
+	check --allow-udp '*:123'
+	check --tls off
+	check --connect-to a.example
+	check --connect-to :443:127.0.0.1:1
+	check --connect-to a.example:443:b.example:1
+	check --connect-to a.example:443:::1:1
+	check --connect-to a.example:0:127.0.0.1:1
+	cordon run --connect-to a:1:127.0.0.1:1 --connect-to A.:1:127.0.0.1:2 -- true
+	is "$status" 2
+	has "$err" "again"
+}
+
+@test "a plan tells how the network is held" {
+	has_gate || skip "this machine has no gate"
+	plan
+	is "$(network)" ""
+	plan --network public
+	is "$(network)" "network open public: nothing: the host's network is meant"
+	plan --allow-host a.example --connect-to a.example:443:127.0.0.1:8443 \
+		--connect-to '[2001:db8::1]::[::1]:' --host-port 5432 --expose 8080 \
+		--allow-udp ntp.example:123
+	is "$status" 0
+	is "$(network)" "network by name allowlist: network namespace, AnyIP routes, nf_tables \
+TPROXY to one listener
+network tls strict: names inside TLS and HTTP are read
+network reroute a.example:443 to 127.0.0.1:8443: dialled outside
+network reroute [2001:db8::1] to [::1]: dialled outside
+network host ports 5432 as host.cordon.internal: dialled outside
+network expose 8080 on the caller's loopback: a listener outside for each
+network datagrams ntp.example:123: UDP, sent outside
+network connections 512: counted where they are accepted"
+	has "$out" "namespace  net"
+	plan --network public --deny-host '*:25'
+	has "$(network)" "network by name public: "
+	has "$out" "namespace  net"
+	plan --expose 8080
+	has "$(network)" "network by name no-network: "
+}
+
+@test "explain names what is behind each line" {
+	has_gate || skip "this machine has no gate"
+	cordon explain --allow-host a.example --host-port 1 --network allowlist
+	has "$out" "[network namespace, AnyIP routes, nf_tables TPROXY to one listener]"
+	has "$out" "[the gate: judged by name, resolved and dialled outside]"
+	has "$out" "[the gate: dialled outside]"
+	has_not "$out" "refused on this machine"
+	cordon explain --network public
+	has "$out" "[nothing: the host's network is meant]"
+	cordon explain
+	has "$out" "[network namespace]"
+}
+
+@test "--connect-to allows nothing by itself" {
+	is "$(value network.mode --connect-to a.example:443:127.0.0.1:8443)" '"no-network" '
+	plan --connect-to a.example:443:127.0.0.1:8443
+	is "$(network)" ""
+}
+
+@test "credentials of a proxy are in no output and not inside" {
+	has_gate || skip "this machine has no gate"
+	export PROXY_USER=alice PROXY_WORD=sesame ALL_OF_IT=http://alice:sesame@proxy.example:3128
+	for text in 'http://${PROXY_USER}:${PROXY_WORD}@proxy.example:3128' '${ALL_OF_IT}'; do
+		printf '[network]\nallow = ["a.example"]\nupstream_proxy = "%s"\n' "$text" >p.toml
+		printf '[env]\npass = ["*"]\n' >>p.toml
+		plan --policy p.toml
+		is "$status" 0
+		has "$(network)" \
+			"network upstream proxy.example:3128 with credentials: HTTP CONNECT"
+		has_not "$out$err" sesame
+		has_not "$out$err" YWxpY2U6c2VzYW1l
+		for words in "explain --policy p.toml" "explain --json --policy p.toml" \
+			"policy show p.toml" "policy show --json p.toml" "run --policy p.toml -- env"; do
+			# Words on purpose:
+			# shellcheck disable=SC2086
+			cordon $words
+			# What the variable that was not named holds is the caller's to pass on.
+			has_not "$(grep -v -e '^ALL_OF_IT=' -e '^PROXY_' <<<"$out")$err" sesame
+		done
+		case $text in
+		*ALL*) has_not "$out" ALL_OF_IT= ;;
+		*) has_not "$out" PROXY_ ;;
+		esac
+	done
+	unset ALL_OF_IT
+	plan --policy p.toml
+	is "$status" 125
+	has "$err" 'network.upstream_proxy takes ${ALL_OF_IT}, which the caller does not have'
+}
+
+@test "a password that stands in a policy is refused, and not repeated" {
+	printf '[network]\nupstream_proxy = "http://alice:sesame@proxy.example"\n' >p.toml
+	cordon check p.toml
+	is "$status" 1
+	has "$err" "p.toml:2:18: network.upstream_proxy holds credentials"
+	has_not "$out$err" sesame
+}
+
+@test "backend none cannot keep an allowlist" {
+	cordon run --no-sandbox --allow-host a.example -c 'echo ran >ran'
+	is "$status" 125
+	has "$err" "network.mode allowlist is not supported by the backend none"
+	[ ! -e ran ]
+}

@@ -1,0 +1,419 @@
+/* TLS through the peeker: every ClientHello must name the target. */
+#include "peek_corpus.h"
+#include "peek_hello.h"
+#include "peek_stream.h"
+#include "tap.h"
+
+#define OK	PEEK_NO_REASON
+#define NAME	EXT(0, "\0\x0f\0\0\x0c" "allowed.test")
+#define OTHER	EXT(0, "\0\x0c\0\0\x09" "evil.test")
+#define TLS13	EXT(43, "\x04\x03\x04\x03\x03")
+#define EARLY	EXT(42, "")
+
+static const struct stream named = { .host = "allowed.test", .port = 443, .open = true };
+static const struct stream by_addr = { .host = "192.0.2.7", .port = 443, .open = true };
+
+static struct bytes out;
+
+struct row {
+	const char *name;
+	const struct stream *to;
+	enum peek_reason want;
+	struct extension ext[4];
+};
+
+static const struct row rows[] = {
+	{ "the name", &named, OK, { NAME } },
+	{ "the name in TLS 1.3", &named, OK, { TLS13, NAME } },
+	{ "upper case", &named, OK, { EXT(0, "\0\x0f\0\0\x0c" "ALLOWED.Test") } },
+	{ "a dot at the end", &named, OK, { EXT(0, "\0\x10\0\0\x0d" "allowed.test.") } },
+	{ "no extension", &named, PEEK_SNI_NONE, { { 0 } } },
+	{ "another extension", &named, PEEK_SNI_NONE, { TLS13 } },
+	{ "another name", &named, PEEK_SNI_OTHER, { OTHER } },
+	{ "a sub-domain", &named, PEEK_SNI_OTHER, { EXT(0, "\0\x11\0\0\x0e" "x.allowed.test") } },
+	{ "two dots", &named, PEEK_SNI_BAD, { EXT(0, "\0\x11\0\0\x0e" "allowed.test..") } },
+	{ "NUL and more", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x14\0\0\x11" "allowed.test\0evil") } },
+	{ "NUL at the end", &named, PEEK_SNI_BAD, { EXT(0, "\0\x10\0\0\x0d" "allowed.test\0") } },
+	{ "a space", &named, PEEK_SNI_BAD, { EXT(0, "\0\x10\0\0\x0d" " allowed.test") } },
+	{ "not ASCII", &named, PEEK_SNI_BAD, { EXT(0, "\0\x0f\0\0\x0c" "all\xc3\xb6wed.te") } },
+	{ "empty name", &named, PEEK_SNI_BAD, { EXT(0, "\0\x03\0\0\0") } },
+	{ "empty list", &named, PEEK_SNI_BAD, { EXT(0, "\0\0") } },
+	{ "empty extension", &named, PEEK_SNI_BAD, { EXT(0, "") } },
+	{ "two names", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x1b\0\0\x0c" "allowed.test" "\0\0\x09" "evil.test") } },
+	{ "another kind of name", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x0f\1\0\x0c" "allowed.test") } },
+	{ "a list that is too short", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x0e\0\0\x0c" "allowed.test") } },
+	{ "a list that is too long", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x10\0\0\x0c" "allowed.test") } },
+	{ "a name that is too long", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x0f\0\0\x0d" "allowed.test") } },
+	{ "bytes after the name", &named, PEEK_SNI_BAD,
+	  { EXT(0, "\0\x0f\0\0\x0b" "allowed.test") } },
+	{ "an address as the name", &named, PEEK_SNI_OTHER,
+	  { EXT(0, "\0\x0c\0\0\x09" "192.0.2.7") } },
+	{ "the extension twice", &named, PEEK_TLS_BAD, { NAME, OTHER } },
+	{ "the same extension twice", &named, PEEK_TLS_BAD, { NAME, TLS13, NAME } },
+	{ "any extension twice", &named, PEEK_TLS_BAD, { NAME, TLS13, TLS13 } },
+	{ "ECH", &named, PEEK_ECH, { NAME, EXT(0xfe0d, "\0\0\x01\0\x01") } },
+	{ "ECH before the name", &named, PEEK_ECH, { EXT(0xfe0d, ""), NAME } },
+	{ "ECH without a name", &named, PEEK_ECH, { EXT(0xfe0d, "") } },
+	{ "ESNI", &named, PEEK_ECH, { NAME, EXT(0xffce, "x") } },
+	{ "an address has no name", &by_addr, OK, { TLS13 } },
+	{ "an address as its own name", &by_addr, OK, { EXT(0, "\0\x0c\0\0\x09" "192.0.2.7") } },
+	{ "another address", &by_addr, PEEK_SNI_OTHER, { EXT(0, "\0\x0c\0\0\x09" "192.0.2.8") } },
+	{ "an odd address", &by_addr, PEEK_SNI_BAD, { EXT(0, "\0\x0c\0\0\x09" "192.0.519") } },
+	{ "an address and a name", &by_addr, PEEK_SNI_OTHER, { OTHER } },
+	{ "an address and ECH", &by_addr, PEEK_ECH, { EXT(0xfe0d, "") } },
+};
+
+static size_t count(const struct extension *e)
+{
+	size_t n = 0;
+
+	while (n < 4 && e[n].body)
+		n++;
+	return n;
+}
+
+/* [PT1] Whole, in records of any size, and cut anywhere. */
+static void test_names(void)
+{
+	static const size_t sizes[] = { 16384, 1, 2, 3, 5, 40, 60 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+
+		for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+			struct stream_end e;
+
+			out.n = 0;
+			put_hello(&out, r->ext, count(r->ext), sizes[k]);
+			e = stream_feed(r->to, out.b, out.n, 0, out.n);
+			is_text(peek_reason_word(e.reason), peek_reason_word(r->want),
+				"%s in records of %zu", r->name, sizes[k]);
+			is_int((long long)e.sent, r->want ? 0 : (long long)out.n,
+			       "%s: what passes", r->name);
+			for (size_t cut = 1; cut <= out.n; cut++) {
+				e = stream_feed(r->to, out.b, out.n, cut, cut == out.n ? 1 : out.n);
+				if (e.reason != r->want || e.sent != (r->want ? 0 : out.n))
+					ok(false, "%s cut after %zu: %s", r->name, cut, e.why);
+			}
+		}
+	}
+}
+
+/* Nothing of a hello passes while a byte of it is missing. */
+static void test_nothing_passes_early(void)
+{
+	static const struct extension ext[] = { TLS13, NAME };
+
+	out.n = 0;
+	put_hello(&out, ext, 2, 7);
+	for (size_t n = 1; n < out.n; n++) {
+		struct stream closing = named;
+		struct stream_end e = stream_feed(&named, out.b, n, 0, 1);
+
+		is_int((long long)e.sent, 0, "[PT1] %zu bytes of %zu", n, out.n);
+		is_int(e.verdict, PEEK_GO, "waits");
+		closing.open = false;
+		e = stream_feed(&closing, out.b, n, 0, n);
+		is_int(e.reason, PEEK_CUT_SHORT, "an end inside of it");
+	}
+}
+
+static void check_bytes(const char *name, enum peek_verdict verdict, enum peek_reason reason)
+{
+	struct stream_end whole = stream_feed(&named, out.b, out.n, 0, out.n);
+
+	is_int(whole.verdict, verdict, "%s (%s)", name, whole.why);
+	is_text(peek_reason_word(whole.reason), peek_reason_word(reason), "%s", name);
+	for (size_t cut = 1; cut <= out.n; cut++) {
+		struct stream_end e = stream_feed(&named, out.b, out.n, cut,
+						  cut == out.n ? 1 : out.n);
+
+		if (e.verdict != whole.verdict || e.done != whole.done)
+			ok(false, "%s, cut after %zu: verdict %d (%s), %zu of %zu", name, cut,
+			   e.verdict, e.why, e.done, whole.done);
+	}
+}
+
+/* A good hello with one byte changed. */
+static void check_damage(const char *name, size_t at, unsigned char value, bool shorten)
+{
+	static const struct extension ext[] = { TLS13, NAME };
+
+	out.n = 0;
+	put_hello(&out, ext, 2, 16384);
+	out.b[at] = value;
+	if (shorten)
+		out.n -= 1;
+	check_bytes(name, PEEK_REFUSED, PEEK_TLS_BAD);
+}
+
+static void test_malformed(void)
+{
+	static const struct extension ext[] = { NAME };
+	static struct bytes body, message;
+
+	check_damage("record version 2", 1, 2, false);
+	check_damage("record version 5, which Go's server takes", 1, 5, false);
+	check_damage("an empty record", 4, 0, false);
+	check_damage("a server hello", 5, 2, false);
+	check_damage("message version 2", 9, 2, false);
+	check_damage("a session id of 33", 43, 33, false);
+	check_damage("an odd suite list", 45, 3, false);
+	check_damage("no suites", 45, 0, false);
+	check_damage("no compression", 50, 0, false);
+	check_damage("extensions that end early", 53, 10, false);
+	check_damage("extensions beyond the end", 53, 200, false);
+	check_damage("an extension beyond the end", 57, 200, false);
+	check_damage("a message that ends early", 8, 60, false);
+
+	/* Bytes after the extensions, counted in the message. */
+	body.n = message.n = out.n = 0;
+	hello_body(&body, ext, 1);
+	put(&body, "x", 1);
+	put_message(&message, 1, &body);
+	put_records(&out, 22, message.b, message.n, 16384);
+	check_bytes("bytes after the extensions", PEEK_REFUSED, PEEK_TLS_BAD);
+
+	for (unsigned type = 20; type < 26; type++) {
+		if (type == 22)
+			continue;
+		out.n = 0;
+		put_records(&out, 22, message.b, 10, 16384);
+		put_records(&out, type, "\x01\x5a", 2, 16384);
+		check_bytes("another record inside a hello", PEEK_REFUSED, PEEK_TLS_BAD);
+	}
+}
+
+static void test_other_beginnings(void)
+{
+	out.n = 0;
+	put(&out, "\x80\x2e\x01\x03\x01\0\x15\0\0\0\x10", 11);
+	check_bytes("an SSL 2 hello for TLS 1.0", PEEK_REFUSED, PEEK_TLS_OLD);
+	out.n = 0;
+	put(&out, "\x81\x2e\x01\0\x02\0\x15\0\0\0\x10", 11);
+	check_bytes("an SSL 2 hello", PEEK_REFUSED, PEEK_TLS_OLD);
+	out.n = 0;
+	put(&out, "\x16\x16\x16 hello", 9);
+	check_bytes("what only begins like a record", PEEK_REFUSED, PEEK_TLS_BAD);
+}
+
+static void test_limits(void)
+{
+	static char filler[70000];
+	struct extension ext[MAX_PEEK_EXTENSIONS + 1] = { NAME };
+	struct stream_end e;
+
+	ext[1] = (struct extension){ 21, filler, 30000 };
+	ext[2] = (struct extension){ 22, filler, 30000 };
+	out.n = 0;
+	put_hello(&out, ext, 3, 16384);
+	e = stream_feed(&named, out.b, out.n, 0, out.n);
+	is_int(e.reason, OK, "a long hello");
+	out.n = 0;
+	put_hello(&out, ext, 3, 100);
+	is_int(stream_feed(&named, out.b, out.n, 0, out.n).verdict, PEEK_GO, "many records");
+	out.n = 0;
+	put_hello(&out, ext, 3, 20);
+	e = stream_feed(&named, out.b, out.n, 0, out.n);
+	is_int(e.reason, PEEK_TLS_LONG, "the same in more bytes than are kept");
+	is_int(stream_feed(&named, out.b, out.n, 0, 1000).reason, PEEK_TLS_LONG, "in pieces");
+	ext[2].n = 35500;
+	out.n = 0;
+	put_hello(&out, ext, 3, 16384);
+	is_int(stream_feed(&named, out.b, out.n, 0, out.n).reason, PEEK_TLS_LONG, "too long");
+	is_int(stream_feed(&named, out.b, out.n, 0, 1000).reason, PEEK_TLS_LONG, "in pieces");
+
+	for (size_t n = MAX_PEEK_EXTENSIONS; n <= MAX_PEEK_EXTENSIONS + 1; n++) {
+		for (unsigned i = 1; i < n; i++)
+			ext[i] = (struct extension){ 100 + i, "", 0 };
+		out.n = 0;
+		put_hello(&out, ext, n, 16384);
+		e = stream_feed(&named, out.b, out.n, 0, out.n);
+		is_int(e.reason, n > MAX_PEEK_EXTENSIONS ? PEEK_TLS_LONG : OK, "%zu extensions", n);
+	}
+}
+
+/* What may follow the first hello, a letter a record. */
+static const struct {
+	char letter;
+	unsigned char type;
+	const char *bytes;	/* NULL: a hello */
+	size_t n;		/* bytes; of a hello, how many a record */
+	const struct extension *ext;
+} records[] = {
+	{ 'h', 22, NULL, 16384, (const struct extension[]){ TLS13, NAME } },
+	{ 'H', 22, NULL, 3, (const struct extension[]){ TLS13, NAME } },
+	{ 'e', 22, NULL, 16384, (const struct extension[]){ TLS13, OTHER } },
+	{ 'E', 22, NULL, 3, (const struct extension[]){ TLS13, OTHER } },
+	{ 'k', 22, "\x10\0\0\x05\x04pqrs", 9, NULL },		/* key exchange */
+	{ 'f', 22, "\x40\0\x02\x03 encrypted Finished", 23, NULL },
+	{ 'F', 22, "\x01\0\x02\x03 encrypted Finished", 23, NULL },	/* begins like a hello */
+	{ 'c', 20, "\x01", 1, NULL },
+	{ 'a', 21, "\x01\x5a", 2, NULL },
+	{ 'd', 23, "xx", 2, NULL },
+	{ 'x', 24, "xx", 2, NULL },				/* heartbeat */
+};
+
+static void put_flight(const char *letters, const struct extension *first, size_t n)
+{
+	out.n = 0;
+	put_hello(&out, first, n, 16384);
+	for (; *letters; letters++) {
+		size_t i = 0;
+
+		while (records[i].letter != *letters)
+			i++;
+		if (records[i].bytes)
+			put_records(&out, records[i].type, records[i].bytes, records[i].n, 16384);
+		else
+			put_hello(&out, records[i].ext, 2, records[i].n);
+	}
+}
+
+static void test_what_follows(void)
+{
+	static const struct extension v13[] = { TLS13, NAME }, v12[] = { NAME },
+				      early[] = { TLS13, NAME, EARLY };
+	static const struct {
+		const char *records;
+		const struct extension *first;
+		size_t n;
+		enum peek_verdict verdict;
+		enum peek_reason reason;
+	} flights[] = {
+		{ "d", v13, 2, PEEK_RAW, OK },
+		{ "cd", v13, 2, PEEK_RAW, OK },
+		{ "ad", v13, 2, PEEK_RAW, OK },
+		{ "hd", v13, 2, PEEK_RAW, OK },
+		{ "Hd", v13, 2, PEEK_RAW, OK },
+		{ "chd", v13, 2, PEEK_RAW, OK },
+		{ "cHcd", v13, 2, PEEK_RAW, OK },
+		{ "ed", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "Ed", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "ce", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "cE", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "acae", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "cha", v13, 2, PEEK_GO, OK },
+		{ "che", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "kcf", v13, 2, PEEK_RAW, OK },
+		{ "ke", v13, 2, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "cf", v13, 2, PEEK_RAW, OK },
+		{ "x", v13, 2, PEEK_REFUSED, PEEK_TLS_BAD },
+		/* TLS 1.2 */
+		{ "kcf", v12, 1, PEEK_RAW, OK },
+		{ "cf", v12, 1, PEEK_RAW, OK },
+		{ "cF", v12, 1, PEEK_RAW, OK },
+		{ "e", v12, 1, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "ke", v12, 1, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "d", v12, 1, PEEK_REFUSED, PEEK_TLS_BAD },
+		/* [PT2] */
+		{ "d", early, 3, PEEK_GO, OK },
+		{ "cddd", early, 3, PEEK_GO, OK },
+		{ "cddhd", early, 3, PEEK_GO, OK },
+		{ "de", early, 3, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "cde", early, 3, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "dcE", early, 3, PEEK_REFUSED, PEEK_SNI_OTHER },
+		{ "cddk", early, 3, PEEK_REFUSED, PEEK_TLS_BAD },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flights); i++) {
+		char name[64];
+
+		put_flight(flights[i].records, flights[i].first, flights[i].n);
+		snprintf(name, sizeof(name), "%zu extensions, then %s", flights[i].n,
+			 flights[i].records);
+		check_bytes(name, flights[i].verdict, flights[i].reason);
+	}
+}
+
+/* Two hellos in one record, and one that shares a record with something else. */
+static void test_shared_records(void)
+{
+	static const struct extension good[] = { TLS13, NAME }, evil[] = { TLS13, OTHER };
+	static struct bytes body, message;
+
+	body.n = message.n = out.n = 0;
+	hello_body(&body, good, 2);
+	put_message(&message, 1, &body);
+	body.n = 0;
+	hello_body(&body, evil, 2);
+	put_message(&message, 1, &body);
+	put_records(&out, 22, message.b, message.n, 16384);
+	check_bytes("two hellos", PEEK_REFUSED, PEEK_SNI_OTHER);
+
+	message.n = out.n = 0;
+	put_hello(&out, good, 2, 16384);
+	put(&message, "\x0b\0\0\x02qq", 6);
+	put_message(&message, 1, &body);
+	put_records(&out, 22, message.b, message.n, 20);
+	check_bytes("a hello behind a message", PEEK_REFUSED, PEEK_SNI_OTHER);
+}
+
+static void test_early_data_unseen(void)
+{
+	static const struct extension early[] = { TLS13, NAME, EARLY };
+	struct stream s = named;
+	struct stream_end e;
+
+	put_flight("cdddde", early, 3);
+	s.use_unseen = true;
+	for (size_t piece = 1; piece < 300; piece++) {
+		e = stream_feed(&s, out.b, out.n, 0, piece);
+		is_int(e.reason, PEEK_SNI_OTHER, "[PT2] in pieces of %zu", piece);
+	}
+}
+
+static void test_words(void)
+{
+	static const struct extension evil[] = { OTHER };
+	unsigned char alert[PEEK_ALERT_BYTES];
+	struct stream_end e;
+
+	out.n = 0;
+	put_hello(&out, evil, 1, 16384);
+	e = stream_feed(&named, out.b, out.n, 0, out.n);
+	is_text(e.why, "the TLS handshake names evil.test, not allowed.test", "the reason");
+	ok(e.may_answer, "an alert may be sent");
+	e = stream_feed(&by_addr, out.b, out.n, 0, out.n);
+	is_text(e.why, "the TLS handshake names evil.test, not 192.0.2.7", "of an address");
+	put_flight("e", (struct extension[]){ TLS13, NAME }, 2);
+	e = stream_feed(&named, out.b, out.n, 0, out.n);
+	ok(!e.may_answer, "not after the server has begun to answer");
+	is_int((long long)peek_answer_tls(alert), 7, "an alert");
+	ok(memcmp(alert, "\x15\x03\x03\0\x02\x02\x31", 7) == 0, "fatal, access_denied");
+}
+
+static void check_real(const char *name, const unsigned char *bytes, size_t n)
+{
+	const struct stream other = { .host = "other.test", .port = 443, .open = true };
+	struct stream_end e;
+
+	for (size_t i = 1; i <= n; i++) {
+		e = stream_feed(&named, bytes, n, i < n ? i : 0, i < n ? n : 1);
+		if (e.verdict != PEEK_RAW)
+			ok(false, "%s, cut after %zu: %s", name, i, e.why);
+	}
+	e = stream_feed(&other, bytes, n, 0, n);
+	is_int(e.reason, PEEK_SNI_OTHER, "%s, to another host", name);
+	is_int((long long)e.sent, 0, "%s, to another host: nothing passes", name);
+}
+
+static void test_real_clients_pass(void)
+{
+	is_int(corpus_each("client_hello", "real-", check_real) >= 25, 1, "there are recordings");
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){
+		TAP(test_names), TAP(test_nothing_passes_early), TAP(test_malformed),
+		TAP(test_other_beginnings), TAP(test_limits), TAP(test_what_follows),
+		TAP(test_shared_records), TAP(test_early_data_unseen), TAP(test_words),
+		TAP(test_real_clients_pass), TAP_END });
+}

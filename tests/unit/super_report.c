@@ -1,0 +1,180 @@
+/* What a run tells: into its result, for people, and into the log. */
+#include <jansson.h>
+
+#include "super/report.h"
+#include "tap.h"
+
+static struct run_result res;
+static struct run_reporter reporter = { .res = &res };
+
+static void say(enum gate_report_kind kind, const char *host, unsigned port, const char *reason,
+		const char *hint)
+{
+	struct gate_report r = {
+		.kind = kind, .protocol = port ? "tcp" : "dns", .host = host, .port = port,
+		.address = "", .reason = reason, .hint = hint, .generation = 1,
+	};
+
+	run_report_network(&reporter, &r);
+}
+
+static void line_is(size_t i, const char *want)
+{
+	cleanup_buf struct buf line = BUF(4096);
+
+	denial_print(&res.denials.items[i], &line);
+	is_text(buf_text(&line), want, "for people");
+}
+
+static void test_one_line_a_host(void)
+{
+	run_result_init(&res);
+	say(GATE_DENIED, "evil.test", 0, "host evil.test is not in the allowlist",
+	    "--allow-host evil.test");
+	is_int(res.denials.items[0].port, 0, "only the name was asked for");
+	line_is(0, "denied: evil.test not in the allowlist; allow with --allow-host evil.test");
+	say(GATE_DENIED, "evil.test", 443, "host evil.test is not in the allowlist",
+	    "--allow-host evil.test");
+	say(GATE_DENIED, "evil.test", 0, "host evil.test is not in the allowlist",
+	    "--allow-host evil.test");
+	is_int(res.denials.n, 1, "question and connection are one");
+	line_is(0, "denied: evil.test:443 (3×) not in the allowlist; "
+		   "allow with --allow-host evil.test");
+	say(GATE_DENIED, "evil.test", 80, "host evil.test is not in the allowlist", "");
+	is_int(res.denials.n, 2, "another port");
+	say(GATE_ALLOWED, "good.test", 443, "", "");
+	say(GATE_CLOSED, "good.test", 443, "", "");
+	is_int(res.denials.n, 2, "what was allowed is no denial");
+	run_result_release(&res);
+}
+
+static void test_words_of_dialects(void)
+{
+	static const char *const rows[][2] = {
+		{ "host a.test is denied by the rule *:25", "denied by the rule *:25" },
+		{ "host a.test resolves to 127.0.0.1", "resolves to 127.0.0.1" },
+		{ "host a.test: no allow rule matched", "no allow rule matched" },
+		{ "host a.testing is not listed", "host a.testing is not listed" },
+		{ "SandboxError: host a.test is not in allowed_domains",
+		  "SandboxError: host a.test is not in allowed_domains" },
+		{ "the ClientHello is not whole", "the ClientHello is not whole" },
+	};
+
+	run_result_init(&res);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		say(GATE_DENIED, "a.test", 443, rows[i][0], "");
+		is_text(res.denials.items[i].reason, rows[i][1], "the host stands beside it");
+	}
+	run_result_release(&res);
+}
+
+static void test_addresses_and_paths(void)
+{
+	run_result_init(&res);
+	say(GATE_DENIED, "2001:db8::1", 443, "host 2001:db8::1 is not in the allowlist", "");
+	line_is(0, "denied: [2001:db8::1]:443 not in the allowlist");
+	run_report_file(&reporter, "/w/.git/hooks");
+	run_report_file(&reporter, "/w/.git/hooks");
+	line_is(1, "denied: /w/.git/hooks (2×) the name is protected; "
+		   "allow with files.protect without it");
+	run_result_release(&res);
+}
+
+static json_t *result_json(void)
+{
+	struct plan plan = { .backend = "process", .profile = "worktree" };
+	cleanup_buf struct buf out = BUF(1 << 22);
+	struct json_out j = { .out = &out };
+	json_t *read;
+
+	run_result_print(&res, &plan, &j);
+	read = json_loadb(out.data, out.n, JSON_REJECT_DUPLICATES, NULL);
+	ok(read != NULL, "JSON");
+	return read;
+}
+
+static void test_in_json(void)
+{
+	char name[64];
+	json_t *j, *d;
+
+	run_result_init(&res);
+	res.started = true;
+	say(GATE_DENIED, "evil.test", 0, "no", "hint");
+	j = result_json();
+	d = json_array_get(json_object_get(j, "denials"), 0);
+	ok(json_is_null(json_object_get(d, "port")), "no port");
+	is_text(json_string_value(json_object_get(d, "host")), "evil.test", "host");
+	is_text(json_string_value(json_object_get(d, "kind")), "network", "kind");
+	ok(!json_object_get(j, "denials_left_out") && !json_object_get(j, "audit"),
+	   "no key of our own while all is told");
+	json_decref(j);
+	for (int i = 0; i < MAX_DENIALS + 9; i++) {
+		snprintf(name, sizeof(name), "h%d.test", i);
+		say(GATE_DENIED, name, 443, "no", "hint");
+		say(GATE_DENIED, name, 443, "no", "hint");
+	}
+	j = result_json();
+	is_int(json_array_size(json_object_get(j, "denials")), MAX_DENIALS, "as many as fit");
+	is_int(json_integer_value(json_object_get(j, "denials_left_out")), 20, "and the rest");
+	json_decref(j);
+	is_int(denials_count(&res.denials), 1 + 2 * (MAX_DENIALS + 9), "all are counted");
+	run_result_release(&res);
+}
+
+/* The log has each of them, also where the result folds or has no room. */
+static void test_in_the_log(void)
+{
+	static const char *const argv[] = { "true", NULL };
+	struct run_about about = { .argv = argv, .cwd = "/", .profile = "worktree",
+				   .backend = "process" };
+	struct plan plan = { .backend = "process", .profile = "worktree" };
+	char path[] = "/tmp/cordon-report-XXXXXX", *line = NULL;
+	int fd = mkostemp(path, O_CLOEXEC), n[8] = { 0 };
+	struct audit_file file;
+	struct cordon_err err;
+	size_t cap = 0;
+	FILE *f;
+
+	close(fd);
+	ok(audit_file_open(path, &file, &err) == 0, "%s", err.msg);
+	run_result_init(&res);
+	reporter.audit = audit_new(file, res.run_id);
+	run_report_start(&reporter, &about);
+	for (int i = 0; i < 300; i++)
+		say(GATE_DENIED, "evil.test", 443, "no", "hint");
+	say(GATE_ALLOWED, "good.test", 443, "", "");
+	say(GATE_CLOSED, "good.test", 443, "", "");
+	run_report_generation(&reporter, 2);
+	res.limit = LIMIT_WALL;
+	run_report_limit(&reporter);
+	run_report_limit(&reporter);
+	run_report_end(&reporter, &plan);
+	is_int(res.audit.lost, 0, "nothing lost");
+	f = fopen(path, "re");
+	while (getline(&line, &cap, f) > 0) {
+		static const char *const words[] = {
+			"\"event\":\"run.start\"", "\"network.policy\":\"denied\"",
+			"\"network.policy\":\"allowed\"", "\"event\":\"network.close\"",
+			"\"event\":\"network.generation\",\"generation\":2",
+			"\"event\":\"limit.hit\",\"limit\":\"wall\"", "\"event\":\"run.end\"",
+		};
+
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			n[i] += strstr(line, words[i]) != NULL;
+	}
+	fclose(f);
+	free(line);
+	unlink(path);
+	is_int(n[0], 1, "start");
+	is_int(n[1], 300, "each refusal");
+	is_int(n[2] + n[3] + n[4] + n[5] + n[6], 5, "each of the others, once");
+	run_result_release(&res);
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){ TAP(test_one_line_a_host), TAP(test_words_of_dialects),
+					    TAP(test_addresses_and_paths), TAP(test_in_json),
+					    TAP(test_in_the_log), TAP_END });
+}
