@@ -75,6 +75,8 @@ void conn_refuse(struct conn *c, const char *reason, const char *hint);
 /* The peek said no. */
 void conn_refuse_bytes(struct conn *c);
 void conn_server_ready(struct gate *g, struct watch *w, uint32_t events);
+/* The policy allowed it, whatever becomes of it; said once. */
+void conn_tell_allowed(struct conn *c);
 /* The server is there. */
 void conn_connected(struct conn *c);
 

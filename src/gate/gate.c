@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/route.h"
 #include "gate/gate_priv.h"
 #include "gate/refusals.h"
 
@@ -170,20 +171,13 @@ socklen_t addr_to_socket(const struct host_addr *a, uint16_t port, struct sockad
 	return sizeof(*in);
 }
 
-/* What is sent to an address of this machine comes from that very address. */
+/* Not by the source that would be used: a second address of an interface is talked
+ * to from its first one.  What cannot be asked may be our own. */
 bool addr_is_own(const struct host_addr *a)
 {
-	struct sockaddr_storage to, from;
-	socklen_t n = addr_to_socket(a, 9, &to), size = sizeof(from);
-	cleanup_fd int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct host_addr source;
-	uint16_t port;
+	enum route_kind kind;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, n) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&from, &size) < 0)
-		return false;	/* nothing can be dialled there */
-	addr_from_socket(&from, &source, &port);
-	return memcmp(&source, a, sizeof(source)) == 0;
+	return route_find(a->is_v6 ? AF_INET6 : AF_INET, a->b, &kind) < 0 || kind == ROUTE_OWN;
 }
 
 /* ---- telling ------------------------------------------------------------- */
