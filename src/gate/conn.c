@@ -21,16 +21,12 @@ const struct host *conn_host(const struct conn *c, struct host *room)
 	return room;
 }
 
-static uint64_t elapsed_ms(const struct conn *c)
-{
-	return (uint64_t)(gate_now_us() - c->begin_us) / 1000;
-}
-
 static void tell(struct conn *c, enum gate_report_kind kind, const char *reason, const char *hint)
 {
 	cleanup_buf struct buf name = BUF(512);
 	cleanup_buf struct buf address = BUF(128);
 	struct host room;
+	uint64_t duration_ms = (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 
 	c->is_refused |= kind == GATE_DENIED;
 	host_print(conn_host(c, &room), &name);
@@ -46,7 +42,7 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 					       .id = c->id,
 					       .bytes_out = c->up.n_bytes,
 					       .bytes_in = c->down.n_bytes,
-					       .duration_ms = elapsed_ms(c) });
+					       .duration_ms = duration_ms });
 }
 
 /* ---- the end ------------------------------------------------------------- */

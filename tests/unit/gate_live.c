@@ -368,7 +368,7 @@ static void test_an_exposed_port_that_is_taken(void)
 	struct cordon_err err = { 0 };
 	char text[128];
 	uint16_t port;
-	int fd = listener(&port);
+	int fd = listener(&port, INADDR_LOOPBACK);
 
 	snprintf(text, sizeof(text), "[network]\nexpose = [%u]\n", port);
 	o.net = read_net(&a, text, NULL, 0);
