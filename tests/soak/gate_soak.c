@@ -243,8 +243,8 @@ static void open_soak(struct soak *s, struct plan_net *nets[N_NETS])
 
 	*s = (struct soak){ .box = { .arena = ARENA(64 << 20) } };
 	memset(&fds, 0xff, sizeof(fds));
-	fds.listener = listener(&b->port);
-	b->server = listener(&to);
+	fds.listener = listener(&b->port, INADDR_LOOPBACK);
+	b->server = listener(&to, INADDR_LOOPBACK);
 	host_from_addr(&(struct host_addr){ .b = { 127, 0, 0, 1 } }, &b->reroute.host);
 	b->reroute.port = b->port;
 	b->reroute.addr = b->reroute.host.addr;
