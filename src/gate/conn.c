@@ -28,6 +28,7 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 	struct host room;
 	uint64_t duration_ms = (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 
+	c->is_refused |= kind == GATE_DENIED;
 	host_print(conn_host(c, &room), &name);
 	if (kind != GATE_DENIED && c->at_to < c->n_to)
 		host_addr_print(&c->to[c->at_to], &address);
@@ -82,6 +83,9 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 
 	if (c->state == CONN_ENDED)
 		return;
+	/* It was allowed, and the client did not wait for what came of it. */
+	if (!c->is_refused && (c->awaited || c->state == CONN_DIAL || c->state == CONN_TUNNEL))
+		conn_tell_allowed(c);
 	leave_state(c);
 	if (c->is_told)
 		tell(c, GATE_CLOSED, reason, NULL);
