@@ -395,10 +395,21 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
+/* False: one of them is broken. */
+static bool move_both(struct conn *c, bool up, bool down)
+{
+	bool asked = c->peek && peek_wants_response(c->peek);
+	enum moved m = down ? move_down(c) : MOVED_ALL;
+
+	/* The answer may have freed what was held. */
+	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked))
+		m = move_up(c);
+	return m != MOVED_BROKEN;
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
-	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
-	bool asked = c->peek && peek_wants_response(c->peek);
+	bool whole;
 
 	/* Who asked for this may have found it ended. */
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
@@ -407,14 +418,10 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	if (down)
-		moved_down = move_down(c);
-	/* The answer may have freed what was held. */
-	if (c->state == CONN_RELAY && (up || asked))
-		moved_up = move_up(c);
+	whole = move_both(c, up, down);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
+	if (!whole || is_over(c)) {
 		conn_end(c, true, NULL);
 		return;
 	}
