@@ -47,6 +47,7 @@ struct conn {
 	enum conn_state state;
 	bool is_exposed;		/* from the caller's loopback to a port inside */
 	bool is_strict;			/* its bytes were judged from the first on */
+	bool is_refused;
 	bool is_told;			/* that it was allowed: its end is told, too */
 	bool is_proxied;		/* by the proxy in front; `to` is the proxy then */
 	bool is_asked;			/* of the proxy */
