@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "plan/net_inside.h"
 
 #define ACCEPTS_AT_ONCE	64
 #define READS_AT_ONCE	8	/* of a refused client, who may never stop sending */
@@ -25,7 +26,9 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 	cleanup_buf struct buf name = BUF(512);
 	cleanup_buf struct buf address = BUF(128);
 	struct host room;
+	uint64_t duration_ms = (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 
+	c->is_refused |= kind == GATE_DENIED;
 	host_print(conn_host(c, &room), &name);
 	if (kind != GATE_DENIED && c->at_to < c->n_to)
 		host_addr_print(&c->to[c->at_to], &address);
@@ -38,7 +41,8 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 					       .hint = hint,
 					       .id = c->id,
 					       .bytes_out = c->up.n_bytes,
-					       .bytes_in = c->down.n_bytes });
+					       .bytes_in = c->down.n_bytes,
+					       .duration_ms = duration_ms });
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -79,6 +83,9 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 
 	if (c->state == CONN_ENDED)
 		return;
+	/* It was allowed, and the client did not wait for what came of it. */
+	if (!c->is_refused && (c->awaited || c->state == CONN_DIAL || c->state == CONN_TUNNEL))
+		conn_tell_allowed(c);
 	leave_state(c);
 	if (c->is_told)
 		tell(c, GATE_CLOSED, reason, NULL);
@@ -321,6 +328,7 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	*c = (struct conn){
 		.g = g,
 		.id = ++g->next_id,
+		.begin_us = gate_now_us(),
 		.client = { .fd = fd, .ready = client_ready },
 		.server = { .fd = -1, .ready = conn_server_ready },
 		.port = port,
@@ -336,6 +344,13 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	return c;
 }
 
+static bool is_loopback(const struct host_addr *a)
+{
+	static const struct host_addr v6 = { .is_v6 = true, .b = { [15] = 1 } };
+
+	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
+}
+
 /* On to the first verdict, which dial_start() asks for. */
 static void enter_resolve(struct conn *c)
 {
@@ -344,6 +359,12 @@ static void enter_resolve(struct conn *c)
 	/* An address of ours that stands for no name: nobody asked for it. */
 	if (!c->name && names_covers(&c->addr)) {
 		conn_refuse(c, "the address stands for no name that was asked for", "");
+		return;
+	}
+	/* The kernel leaves what is for the inside's own loopback alone: who comes so
+	 * has dialled our listener, and would be led to the loopback outside. */
+	if (!c->name && c->port == NET_LISTENER_PORT && is_loopback(&c->addr)) {
+		conn_refuse(c, "the port is the gate's own", "");
 		return;
 	}
 	c->is_strict = c->g->net->strict;
@@ -483,14 +504,19 @@ void conn_resolved(struct gate *g, struct name *n)
 	}
 }
 
+void conn_tell_allowed(struct conn *c)
+{
+	if (c->is_told || c->is_exposed)
+		return;
+	c->is_told = true;
+	tell(c, GATE_ALLOWED, NULL, NULL);
+}
+
 void conn_connected(struct conn *c)
 {
 	timer_stop(c->g, &c->timer);
 	c->state = CONN_RELAY;
-	if (!c->is_exposed) {
-		c->is_told = true;
-		tell(c, GATE_ALLOWED, NULL, NULL);
-	}
+	conn_tell_allowed(c);
 	relay_move(c, true, true);
 }
 

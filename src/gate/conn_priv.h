@@ -43,9 +43,11 @@ struct conn {
 	struct conn *next_waiting;	/* for the same name, or for a socket inside */
 	struct gate *g;
 	uint64_t id;
+	int64_t begin_us;
 	enum conn_state state;
 	bool is_exposed;		/* from the caller's loopback to a port inside */
 	bool is_strict;			/* its bytes were judged from the first on */
+	bool is_refused;
 	bool is_told;			/* that it was allowed: its end is told, too */
 	bool is_proxied;		/* by the proxy in front; `to` is the proxy then */
 	bool is_asked;			/* of the proxy */
@@ -74,6 +76,8 @@ void conn_refuse(struct conn *c, const char *reason, const char *hint);
 /* The peek said no. */
 void conn_refuse_bytes(struct conn *c);
 void conn_server_ready(struct gate *g, struct watch *w, uint32_t events);
+/* The policy allowed it, whatever becomes of it; said once. */
+void conn_tell_allowed(struct conn *c);
 /* The server is there. */
 void conn_connected(struct conn *c);
 

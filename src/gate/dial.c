@@ -80,7 +80,7 @@ static void try_next(struct conn *c)
 	}
 	c->at_to = c->n_to ? (unsigned char)(c->n_to - 1) : 0;
 	/* To the client the server is gone, as it is. */
-	c->is_told = true;
+	conn_tell_allowed(c);
 	conn_end(c, true, "no connection could be made to any address of the host");
 }
 
@@ -178,7 +178,7 @@ static void dial_proxy(struct conn *c)
 		return;
 	c->is_proxied = true;
 	if (!n || !n->n_answers || !set_targets(c, n->answers, n->n_answers, ~0u)) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the proxy in front cannot be found");
 		return;
 	}
@@ -195,7 +195,7 @@ static void dial_answers(struct conn *c)
 	struct decide_verdict v;
 
 	if (!n->n_answers) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the name cannot be resolved");
 		return;
 	}
@@ -312,7 +312,7 @@ void tunnel_ready(struct conn *c)
 		return;
 	}
 	if (rc < 0 || watch_set(c->g, &c->server, EPOLLIN) < 0) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the proxy in front did not make the connection");
 		return;
 	}

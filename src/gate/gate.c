@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/route.h"
 #include "gate/gate_priv.h"
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
-#define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn, */
-#define SLICE_US	20000	/* or as many as fit into this time */
+#define TURN_US		1000	/* before the supervisor has its turn */
+#define LINGER_US	50	/* about what a sleep and the wake-up from it cost */
+#define MAX_LINGER_SKIPS	1023
 #define PIPE_BYTES	(256 << 10)
 
 int64_t gate_now_us(void)
@@ -120,10 +122,8 @@ int64_t gate_next_us(const struct gate *g)
 	return next;
 }
 
-static void run_timers(struct gate *g)
+static void run_timers(struct gate *g, int64_t now)
 {
-	int64_t now = gate_now_us();
-
 	for (int i = 0; i < N_TIMER_CLASSES; i++)
 		while (g->first[i] && g->first[i]->at_us <= now) {
 			struct timer *t = g->first[i];
@@ -171,20 +171,13 @@ socklen_t addr_to_socket(const struct host_addr *a, uint16_t port, struct sockad
 	return sizeof(*in);
 }
 
-/* What is sent to an address of this machine comes from that very address. */
+/* Not by the source that would be used: a second address of an interface is talked
+ * to from its first one.  What cannot be asked may be our own. */
 bool addr_is_own(const struct host_addr *a)
 {
-	struct sockaddr_storage to, from;
-	socklen_t n = addr_to_socket(a, 9, &to), size = sizeof(from);
-	cleanup_fd int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct host_addr source;
-	uint16_t port;
+	enum route_kind kind;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, n) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&from, &size) < 0)
-		return false;	/* nothing can be dialled there */
-	addr_from_socket(&from, &source, &port);
-	return memcmp(&source, a, sizeof(source)) == 0;
+	return route_find(a->is_v6 ? AF_INET6 : AF_INET, a->b, &kind) < 0 || kind == ROUTE_OWN;
 }
 
 /* ---- telling ------------------------------------------------------------- */
@@ -410,24 +403,54 @@ int gate_event_fd(const struct gate *g)
 	return g->epoll;
 }
 
-void gate_work(struct gate *g)
+/* Handles what has happened; how much it was. */
+static int handle_events(struct gate *g)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
-	int64_t end_us = gate_now_us() + SLICE_US;
+	int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
 
-	run_timers(g);
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
+	for (int i = 0; i < n; i++) {
+		struct watch *w = events[i].data.ptr;
 
-		for (int i = 0; i < n; i++) {
-			struct watch *w = events[i].data.ptr;
+		if (w->fd >= 0 && w->is_in)
+			w->ready(g, w, events[i].events);
+	}
+	free_ended(g);
+	return n;
+}
 
-			if (w->fd >= 0 && w->is_in)
-				w->ready(g, w, events[i].events);
+/* A peer that is near answers sooner than we would be asleep and awake again, so
+ * that waiting for it awake costs less of everything.  One that is not, or that
+ * wants the very processor we wait on, does not: then we do so ever more rarely.
+ * False: nothing came. */
+static bool linger(struct gate *g)
+{
+	int64_t until_us = gate_now_us() + LINGER_US;
+
+	if (g->linger_skips) {
+		g->linger_skips--;
+		return false;
+	}
+	while (gate_now_us() < until_us)
+		if (handle_events(g) > 0) {
+			g->linger_misses /= 2;
+			return true;
 		}
-		free_ended(g);
-		if (n < EVENTS_AT_ONCE || gate_now_us() > end_us)
-			return;
+	g->linger_misses = MIN(2 * g->linger_misses + 2, MAX_LINGER_SKIPS);
+	g->linger_skips = g->linger_misses;
+	return false;
+}
+
+void gate_work(struct gate *g)
+{
+	int64_t now_us = gate_now_us(), turn_us = now_us + TURN_US;
+	bool more;
+
+	run_timers(g, now_us);
+	more = handle_events(g) > 0;
+	while (more && now_us < turn_us) {
+		more = handle_events(g) > 0 || linger(g);
+		now_us = gate_now_us();
 	}
 }
 

@@ -76,6 +76,7 @@ struct gate {
 	struct timer accept_again;
 	struct pipe_ends spare[MAX_SPARE_PIPES];
 	size_t n_spare;
+	unsigned linger_skips, linger_misses;	/* how often not to wait awake, and why */
 	uint64_t next_id;
 	uint64_t n_allowed, n_denied;
 	struct {			/* the last name that was refused by DNS */
