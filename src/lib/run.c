@@ -155,6 +155,9 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 	}
 	r->reroutes = list;
 	r->n_reroutes = req->n_connect_to;
+	c->policy.base.rerouted = r->n_reroutes;
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		c->policy.phases[i].section.rerouted = r->n_reroutes;
 	return 0;
 }
 

@@ -32,7 +32,7 @@ bool net_is_open(const struct section *s)
 {
 	return mode_of(s) == NETWORK_PUBLIC && !has(s, F_NETWORK_DENY) &&
 	       !has(s, F_NETWORK_EXPOSE) && !has(s, F_NETWORK_HOST_PORTS) &&
-	       !has_proxy(s);
+	       !has_proxy(s) && !s->rerouted;
 }
 
 bool net_needs_gate(const struct section *s)
