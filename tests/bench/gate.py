@@ -231,7 +231,7 @@ def compare_modes(ways, quiet):
             tell(f"gate: CPU of a gigabyte, against {way.name}", mine, "ms", base, mine / base, 1.0)
 
 
-def hold_idle(ways):
+def hold_idle(ways, quiet):
     """Memory of what is between, and how long it takes to get there."""
     found = {}
     for way in ways:
@@ -256,7 +256,7 @@ def hold_idle(ways):
         if name == "gate":
             continue
         tell(f"gate: {IDLE} connections, against {name}", seconds, "s", found[name][0],
-             seconds / found[name][0], 1.0)
+             seconds / found[name][0], 1.0 if quiet else None)
         tell(f"gate: memory of an idle connection, against {name}", kb, "KB", found[name][1],
              kb / found[name][1], 1.0)
 
@@ -312,7 +312,7 @@ def main():
                     f'[limits]\nopen_files = {2 * IDLE}\n')
         ways = [Way("direct", port), Way("gate", port), *start_proxies(stack, folder, port)]
         compare_modes(ways, quiet)
-        hold_idle(ways)
+        hold_idle(ways, quiet)
         set_up()
         server.stdin.close()
 
