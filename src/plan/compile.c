@@ -225,6 +225,7 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 static void compile_limits(const struct policy *p, struct plan_limits *l)
 {
 	int64_t cpu = number(p, F_LIMITS_CPU_SECONDS);
+	bool count_roots = policy_is_written(p, F_LIMITS_DISK);
 
 	*l = (struct plan_limits){
 		.memory = number(p, F_LIMITS_MEMORY),
@@ -235,6 +236,7 @@ static void compile_limits(const struct policy *p, struct plan_limits *l)
 		.wall_ms = number(p, F_LIMITS_TIMEOUT),
 		.output = number(p, F_LIMITS_OUTPUT),
 		.disk = number(p, F_LIMITS_DISK),
+		.roots = count_roots ? number(p, F_LIMITS_DISK) : LIMIT_NONE,
 		.open_files = number(p, F_LIMITS_OPEN_FILES),
 		.grace_ms = 80,
 	};
@@ -350,13 +352,28 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 		[PLAN_CPUS] = F_LIMITS_CPUS,	       [PLAN_PROCESSES] = F_LIMITS_PROCESSES,
 		[PLAN_FILE_SIZE] = F_LIMITS_FILE_SIZE, [PLAN_WALL] = F_LIMITS_TIMEOUT,
 		[PLAN_OUTPUT] = F_LIMITS_OUTPUT,       [PLAN_DISK] = F_LIMITS_DISK,
-		[PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
+		[PLAN_ROOTS] = F_LIMITS_DISK,	       [PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
 	};
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
 		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup,
 						    plan->net.rung);
+}
+
+/* What the tree adds to its writable roots is counted where that is asked for.
+ * A folder of mode 0 hides nothing from who counts: that takes root, or a right
+ * over the tree's user namespace. */
+static int check_counted(const struct policy *p, struct plan *plan, struct cordon_err *err)
+{
+	if (!p->base.f[F_FILES_WRITE].n)
+		plan->limits.roots = LIMIT_NONE;
+	if (plan->limits.roots != LIMIT_NONE && plan->uid != 0 &&
+	    !(plan->clone_flags & CLONE_NEWUSER))
+		return err_set(err, CORDON_E_HOST,
+			       "limits.disk: without userns nobody can count what is added to "
+			       "writable roots; cordon doctor says what to do");
+	return 0;
 }
 
 /* Without a /proc of its own nobody but the kernel can count a tree. */
@@ -420,7 +437,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		compile_namespaces(&plan);
 		drop_uncounted(caps, &plan);
 		name_enforcers(p, caps, &plan);
-		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		if (check_counted(p, &plan, err) < 0 ||
+		    files_compile(p, r, caps, &plan, err) < 0 ||
 		    compile_blocked(p, r, &plan, err) < 0 ||
 		    settle_guard(p, caps, r, &plan, err) < 0 ||
 		    compile_filter(p, caps, &plan, err) < 0)

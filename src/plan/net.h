@@ -93,6 +93,8 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WHY]) MUST_USE;
 /* For people; of a proxy never more than its address. */
 void net_print(const struct plan_net *net, struct buf *out);
+/* One word, as in the result. */
+const char *net_rung_name(enum net_rung rung);
 /* The features of the kernel behind a rung, in a few words. */
 const char *net_rung_about(enum net_rung rung);
 

@@ -1,6 +1,14 @@
 /* The network of a plan for people: one line a step, with what is behind it. */
 #include "plan/net.h"
 
+static const char *const rung_names[] = {
+	[NET_OPEN] = "open",
+	[NET_CLOSED] = "closed",
+	[NET_TPROXY] = "tproxy",
+	[NET_PORTS] = "ports",
+};
+static_assert(ARRAY_SIZE(rung_names) == N_NET_RUNGS, "a rung without a name");
+
 static const char *const rung_words[] = {
 	[NET_OPEN] = "open",
 	[NET_CLOSED] = "closed",
@@ -16,6 +24,11 @@ static const char *const rung_features[] = {
 	[NET_PORTS] = "network namespace, AnyIP routes, a listener for each port",
 };
 static_assert(ARRAY_SIZE(rung_features) == N_NET_RUNGS, "a rung without features");
+
+const char *net_rung_name(enum net_rung rung)
+{
+	return rung_names[rung];
+}
 
 const char *net_rung_about(enum net_rung rung)
 {

@@ -67,13 +67,16 @@ enum plan_limit {
 	PLAN_WALL,
 	PLAN_OUTPUT,
 	PLAN_DISK,
+	PLAN_ROOTS,
 	PLAN_OPEN_FILES,
 	N_PLAN_LIMITS
 };
 
-/* Every file or directory of this name, however deep. */
+/* Every file or directory that fits: components with `*` for any text. */
 struct plan_name {
-	const char *name;
+	const char *pattern;	/* absolute, or without its leading slash anywhere */
+	bool anywhere;		/* below each root, however deep */
+	bool below;		/* what lies in the folders that fit */
 	bool mask;		/* unreadable; else read-only */
 };
 
@@ -96,7 +99,8 @@ struct plan_limits {
 	int64_t file_size;
 	int64_t wall_ms;
 	int64_t output;
-	int64_t disk;
+	int64_t disk;			/* of each private place */
+	int64_t roots;			/* that may be added to the writable roots */
 	int64_t open_files;
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
 };
@@ -131,7 +135,8 @@ struct plan {
 	struct plan_name *names;
 	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
-	 * inside, or two stars, a slash and a name for any depth. */
+	 * inside, or two stars, a slash and a name for any depth; with `*` for any
+	 * text in a component. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
 	const char *live_root;		/* the folder of live runs, never seen inside */

@@ -73,6 +73,7 @@ static void print_limits(const struct plan *p, struct buf *out)
 		[PLAN_WALL] = { "wall", "ms", l->wall_ms },
 		[PLAN_OUTPUT] = { "output", "bytes", l->output },
 		[PLAN_DISK] = { "disk", "bytes", l->disk },
+		[PLAN_ROOTS] = { "roots' disk", "bytes", l->roots },
 		[PLAN_OPEN_FILES] = { "open files", "", l->open_files },
 	};
 	static_assert(ARRAY_SIZE(rows) == N_PLAN_LIMITS, "a limit without words");

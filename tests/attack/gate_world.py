@@ -31,7 +31,7 @@ SLOW = "slow"				# a label whose names are never answered
 # What the DNS server says; a list is one answer after the other, `*` any label.
 ZONE = {
     "good.test": GOOD, "evil.test": EVIL, "*.good.test": EVIL, "*.evil.test": EVIL,
-    "evilgood.test": EVIL, "good.test.evil.test": EVIL, "xn--gd-jlca.test": EVIL,
+    "evilgood.test": EVIL, "good.test.evil.test": EVIL, "xn--gd-fmca.test": EVIL,
     "good.tests": EVIL, "*.wild.test": GOOD, "metadata.wild.test": METADATA,
     "private.wild.test": PRIVATE, "shared.wild.test": SHARED, "loop.wild.test": "127.0.0.1",
     "zero.wild.test": "0.0.0.0", "own.wild.test": NEAR[0], "second.wild.test": NEAR[1],
@@ -140,7 +140,7 @@ class Recorder:
         except OSError:
             data = b""
         if data:
-            self.record.write(data + b"\n")
+            self.record.write(data)
         if data and s.getsockname()[1] == 7777:
             try:
                 s.send(b"echo " + data[:100])
