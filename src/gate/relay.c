@@ -407,6 +407,18 @@ static bool move_both(struct conn *c, bool up, bool down)
 	return m != MOVED_BROKEN;
 }
 
+/* What has come to its end is passed on; for the rest we wait. */
+static void pass_ends(struct conn *c)
+{
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
 	bool whole;
@@ -421,15 +433,8 @@ void relay_move(struct conn *c, bool up, bool down)
 	whole = move_both(c, up, down);
 	if (c->state != CONN_RELAY)
 		return;
-	if (!whole || is_over(c)) {
+	if (!whole || is_over(c))
 		conn_end(c, true, NULL);
-		return;
-	}
-	pass_end(&c->up, c->server.fd);
-	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
-		conn_end(c, false, NULL);
-	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
-		 wait_for(c, &c->server, &c->down, &c->up) < 0)
-		conn_end(c, true, "no more descriptors can be watched");
+	else
+		pass_ends(c);
 }
