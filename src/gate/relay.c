@@ -415,7 +415,8 @@ void relay_move(struct conn *c, bool up, bool down)
 	if (c->state != CONN_RELAY)
 		return;
 	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
-		conn_end(c, true, NULL);
+		/* A client that only closed its unix socket has sent what it sent. */
+		conn_end(c, moved_up == MOVED_BROKEN || !c->is_unix || c->server_gone, NULL);
 		return;
 	}
 	pass_end(&c->up, c->server.fd);
