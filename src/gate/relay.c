@@ -395,15 +395,17 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
-/* False: one of them is broken. */
-static bool move_both(struct conn *c, bool up, bool down)
+/* False: one of them is broken; *ret_up says whether it is the client's. */
+static bool move_both(struct conn *c, bool up, bool down, bool *ret_up)
 {
 	bool asked = c->peek && peek_wants_response(c->peek);
 	enum moved m = down ? move_down(c) : MOVED_ALL;
 
 	/* The answer may have freed what was held. */
-	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked))
+	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked)) {
 		m = move_up(c);
+		*ret_up = m == MOVED_BROKEN;
+	}
 	return m != MOVED_BROKEN;
 }
 
@@ -421,7 +423,7 @@ static void pass_ends(struct conn *c)
 
 void relay_move(struct conn *c, bool up, bool down)
 {
-	bool whole;
+	bool whole, up_broken = false;
 
 	/* Who asked for this may have found it ended. */
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
@@ -430,11 +432,12 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	whole = move_both(c, up, down);
+	whole = move_both(c, up, down, &up_broken);
 	if (c->state != CONN_RELAY)
 		return;
+	/* A client that only closed its unix socket has sent what it sent. */
 	if (!whole || is_over(c))
-		conn_end(c, true, NULL);
+		conn_end(c, up_broken || !c->is_unix || c->server_gone, NULL);
 	else
 		pass_ends(c);
 }
