@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -316,17 +317,27 @@ static void check_fates(const struct soak *s, const struct tally *t)
 	ok(t->answered > 100 && t->refused > 0 && t->cut > 0, "all of it happened");
 }
 
+/* It does not outlive us. */
+static pid_t fork_peer(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
 static void start_peers(const struct soak *s, pid_t *servers, pid_t *clients, struct tally *tallies,
 			int64_t end_ms)
 {
 	fflush(stdout);
 	for (size_t i = 0; i < SERVERS; i++) {
-		servers[i] = fork();
+		servers[i] = fork_peer();
 		if (servers[i] == 0)
 			serve(s->box.server);
 	}
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		clients[i] = fork();
+		clients[i] = fork_peer();
 		if (clients[i] == 0)
 			be_client(&tallies[i], &s->box, end_ms, i + 1);
 	}
