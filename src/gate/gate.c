@@ -203,13 +203,17 @@ static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 	(void)events;
 	for (size_t i = 0; i < n; i++) {
 		bool is_tcp = list[i].protocol == IPPROTO_TCP;
+		const struct name *known = names_find_addr(g->names, &list[i].addr);
 		struct host h;
 		struct decide_verdict v;
 		struct decide_question q = { .host = &h, .port = list[i].port,
 					     .datagrams = !is_tcp };
-		cleanup_buf struct buf name = BUF(128);
+		cleanup_buf struct buf name = BUF(512);
 
-		host_from_addr(&list[i].addr, &h);
+		if (known)
+			h = known->host;
+		else
+			host_from_addr(&list[i].addr, &h);
 		decide(g->net, &q, &v);
 		host_print(&h, &name);
 		/* A set that is behind the policy, or a datagram to a port that

@@ -395,6 +395,18 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
+/* After the bytes: ends are passed on, and it is said what to wait for. */
+static void move_ends(struct conn *c)
+{
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
 	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
@@ -414,15 +426,8 @@ void relay_move(struct conn *c, bool up, bool down)
 		moved_up = move_up(c);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
+	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c))
 		conn_end(c, true, NULL);
-		return;
-	}
-	pass_end(&c->up, c->server.fd);
-	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
-		conn_end(c, false, NULL);
-	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
-		 wait_for(c, &c->server, &c->down, &c->up) < 0)
-		conn_end(c, true, "no more descriptors can be watched");
+	else
+		move_ends(c);
 }
