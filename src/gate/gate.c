@@ -206,16 +206,13 @@ static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 		const struct name *known = names_find_addr(g->names, &list[i].addr);
 		struct host h;
 		struct decide_verdict v;
-		struct decide_question q = { .host = &h, .port = list[i].port,
-					     .datagrams = !is_tcp };
+		struct decide_question q = { .host = known ? &known->host : &h,
+					     .port = list[i].port, .datagrams = !is_tcp };
 		cleanup_buf struct buf name = BUF(512);
 
-		if (known)
-			h = known->host;
-		else
-			host_from_addr(&list[i].addr, &h);
+		host_from_addr(&list[i].addr, &h);
 		decide(g->net, &q, &v);
-		host_print(&h, &name);
+		host_print(q.host, &name);
 		/* A set that is behind the policy, or a datagram to a port that
 		 * is closed now: nothing was refused by the policy. */
 		if (v.allowed)
@@ -345,6 +342,8 @@ static int join(struct gate *g, struct watch *w, int *fd,
 
 static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 {
+	bool by_proxy = g->net->rung == NET_PROXY;
+
 	if (join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
 	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
@@ -355,7 +354,8 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 
 		if (g->n_listeners == MAX_NET_PORTS)
 			break;
-		rc = join(g, &g->listeners[g->n_listeners], fd, conn_accept, err);
+		rc = join(g, &g->listeners[g->n_listeners], fd,
+			  by_proxy ? proxy_accept : conn_accept, err);
 		if (rc < 0)
 			return -1;
 		g->n_listeners += (size_t)rc;
