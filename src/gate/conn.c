@@ -399,7 +399,8 @@ static bool accept_one(struct gate *g, int listener, int *ret_fd, struct sockadd
 {
 	socklen_t n = sizeof(*ss);
 
-	*ret_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	*ret_fd = gate_has_room(g, 2) ?
+			  accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
 	if (*ret_fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			gate_pause(g);

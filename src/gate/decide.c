@@ -130,7 +130,9 @@ static void decide_datagrams(const struct plan_net *net, const struct decide_que
 	host_print(q->host, &name);
 	snprintf(reason, sizeof(reason), "UDP port %u of host %s is not in network.udp_allow",
 		 q->port, buf_text(&name));
-	snprintf(hint, sizeof(hint), "network.udp_allow = [\"%s:%u\"]", buf_text(&name), q->port);
+	snprintf(hint, sizeof(hint), q->host->is_addr && q->host->addr.is_v6 ?
+		 "network.udp_allow = [\"[%s]:%u\"]" : "network.udp_allow = [\"%s:%u\"]",
+		 buf_text(&name), q->port);
 	refuse(v, reason, hint);
 }
 

@@ -144,7 +144,9 @@ static const char *open_outside(struct gate *g, struct flow *f, struct decide_ve
 	else
 		return "the name cannot be resolved";
 	n = addr_to_socket(&f->to, v->instead_port ? v->instead_port : f->port, &ss);
-	f->outside.fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* It was counted when it was made. */
+	if (gate_has_room(g, 0))
+		f->outside.fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	f->outside.ready = outside_ready;
 	if (f->outside.fd < 0 || connect(f->outside.fd, (struct sockaddr *)&ss, n) < 0 ||
 	    watch_set(g, &f->outside, EPOLLIN) < 0) {

@@ -19,6 +19,7 @@
 #define LINGER_US	50	/* about what a sleep and the wake-up from it cost */
 #define MAX_LINGER_SKIPS	1023
 #define PIPE_BYTES	(256 << 10)
+#define SPARED_FDS	160	/* for the rest of the supervisor, and our listeners */
 
 int64_t gate_now_us(void)
 {
@@ -58,14 +59,26 @@ void watch_close(struct gate *g, struct watch *w)
 	fd_close(&w->fd);
 }
 
+bool gate_has_room(const struct gate *g, size_t n)
+{
+	/* A connection that has no server yet will have one. */
+	size_t taken = 2 * ((size_t)g->n_conns + g->n_pipes) + g->n_flows + g->n_dns_clients;
+
+	if (taken + n <= g->max_fds)
+		return true;
+	errno = EMFILE;
+	return false;
+}
+
 int pipe_take(struct gate *g, struct pipe_ends *ret)
 {
 	if (g->n_spare) {
 		*ret = g->spare[--g->n_spare];
 		return 0;
 	}
-	if (pipe2(ret->fd, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (!gate_has_room(g, 2) || pipe2(ret->fd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
+	g->n_pipes++;
 	/* More than the caller may have is not needed, only faster. */
 	(void)fcntl(ret->fd[0], F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
@@ -77,6 +90,7 @@ void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty)
 		g->spare[g->n_spare++] = *p;
 		p->fd[0] = p->fd[1] = -1;
 	}
+	g->n_pipes -= p->fd[0] >= 0;
 	fd_close(&p->fd[0]);
 	fd_close(&p->fd[1]);
 }
@@ -315,16 +329,23 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 }
 
 /* A connection takes two descriptors, and two pipes while nobody reads it. */
-static void raise_open_files(const struct gate *g)
+static void raise_open_files(struct gate *g)
 {
 	struct rlimit now;
-	rlim_t want = 6 * (rlim_t)g->net->max_connections + 256;
+	rlim_t want = 6 * (rlim_t)g->net->max_connections + 2 * SPARED_FDS;
 
-	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= want)
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
 		return;
-	now.rlim_cur = MIN(want, now.rlim_max);
-	/* With less we take connections as descriptors get free. */
-	(void)!setrlimit(RLIMIT_NOFILE, &now);
+	if (now.rlim_cur < want) {
+		rlim_t before = now.rlim_cur;
+
+		now.rlim_cur = MIN(want, now.rlim_max);
+		/* With less we take connections as descriptors get free. */
+		if (setrlimit(RLIMIT_NOFILE, &now) < 0)
+			now.rlim_cur = before;
+	}
+	g->max_fds = (size_t)(now.rlim_cur > 2 * SPARED_FDS ? now.rlim_cur - SPARED_FDS :
+							      now.rlim_cur / 4);
 }
 
 static int join(struct gate *g, struct watch *w, int *fd,

@@ -76,6 +76,8 @@ struct gate {
 	struct timer accept_again;
 	struct pipe_ends spare[MAX_SPARE_PIPES];
 	size_t n_spare;
+	size_t n_pipes;			/* spare or not */
+	size_t max_fds;			/* of connections, flows and pipes */
 	unsigned linger_skips, linger_misses;	/* how often not to wait awake, and why */
 	uint64_t next_id;
 	uint64_t n_allowed, n_denied;
@@ -103,6 +105,9 @@ int pipe_take(struct gate *g, struct pipe_ends *ret);
 /* Empty ones are kept for the next. */
 void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty);
 void gate_tell(struct gate *g, struct gate_report *r);
+/* May `n` more descriptors be taken?  Some are left to the rest of the supervisor,
+ * which guards files with them.  False: errno is EMFILE. */
+bool gate_has_room(const struct gate *g, size_t n);
 /* No descriptors are left: stop taking connections for a while. */
 void gate_pause(struct gate *g);
 /* From a socket's address; v4-mapped ones as the IPv4 address they are. */

@@ -151,7 +151,7 @@ void proxy_accept(struct gate *g, struct watch *listener, uint32_t events)
 		int fd = -1;
 
 		/* Who is one too many can be told so once it has asked. */
-		if (g->n_conns < g->net->max_connections + MAX_PROXY_ASKS)
+		if (g->n_conns < g->net->max_connections + MAX_PROXY_ASKS && gate_has_room(g, 2))
 			fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		else
 			errno = EMFILE;

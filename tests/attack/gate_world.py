@@ -179,8 +179,10 @@ def main(which, path):
         ip("-6", "route", "add", "default", "via", "2606:2800::1", "dev", "far")
         ip("route", "add", "default", "via", NEAR[0], "dev", "far")
     recorder = Recorder(path)
-    recorder.listen(STREAMS if which == "far" else (61, 7777), DATAGRAMS if which == "far" else (7777,))
-    if which == "far":
+    if which == "near":
+        recorder.listen((61, 7777), (7777,))
+    else:
+        recorder.listen(STREAMS, DATAGRAMS)
         recorder.join(GROUP, "93.184.216.2")
     print("ready", flush=True)
     recorder.serve()
