@@ -13,8 +13,8 @@ all:      ## build the program: build/cordon
 	@tools/packages build
 	@tools/build
 
-run:      ## build, then show what it does on an example
-	@tools/packages build
+run:      ## build, then let an agent loose in a cordon, on servers of its own
+	@tools/packages run
 	@tools/run
 
 test:     ## build and run every test (TESTS="unit cli" for some of them)

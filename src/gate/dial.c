@@ -46,6 +46,7 @@ static void connected(struct conn *c)
 {
 	if (c->is_proxied) {
 		c->state = CONN_TUNNEL;
+		timer_start(c->g, &c->timer, TIMER_DIAL, dial_over);
 		tunnel_ready(c);
 	} else {
 		conn_connected(c);
@@ -60,6 +61,8 @@ static void try_next(struct conn *c)
 		socklen_t n = addr_to_socket(&c->to[c->at_to], c->to_port, &ss);
 
 		assert(c->server.fd < 0);	/* [C2] */
+		c->is_asked = false;
+		lane_release(c->g, &c->down);
 		c->server.fd = open_socket(&ss);
 		if (c->server.fd < 0)
 			continue;
@@ -77,7 +80,7 @@ static void try_next(struct conn *c)
 	}
 	c->at_to = c->n_to ? (unsigned char)(c->n_to - 1) : 0;
 	/* To the client the server is gone, as it is. */
-	c->is_told = true;
+	conn_tell_allowed(c);
 	conn_end(c, true, "no connection could be made to any address of the host");
 }
 
@@ -131,12 +134,11 @@ static bool wait_for_answers(struct conn *c, struct name *n)
 	c->awaited = n;
 	c->next_waiting = n->waiting;
 	n->waiting = c;
-	if (!n->is_asked && resolve_name(c->g, n) < 0) {
-		c->is_told = true;
-		conn_end(c, true, "names cannot be resolved now");
-		return true;
-	}
-	relay_move(c, true, false);
+	if (!n->is_asked)
+		resolve_name(c->g, n);
+	/* If not, it went on already, or has ended. */
+	if (c->awaited == n)
+		relay_move(c, true, false);
 	return true;
 }
 
@@ -176,7 +178,7 @@ static void dial_proxy(struct conn *c)
 		return;
 	c->is_proxied = true;
 	if (!n || !n->n_answers || !set_targets(c, n->answers, n->n_answers, ~0u)) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the proxy in front cannot be found");
 		return;
 	}
@@ -193,7 +195,7 @@ static void dial_answers(struct conn *c)
 	struct decide_verdict v;
 
 	if (!n->n_answers) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the name cannot be resolved");
 		return;
 	}
@@ -238,7 +240,7 @@ void dial_start(struct conn *c)
 
 /* ---- a proxy in front ---------------------------------------------------- */
 
-/* The request, in the lane that the server's bytes come by; -1 without room. */
+/* -1: it did not go as a whole. */
 static int write_request(struct conn *c)
 {
 	const struct net_proxy *proxy = &c->g->net->proxy;
@@ -267,23 +269,31 @@ static size_t head_length(const char *bytes, size_t n)
 	return end ? (size_t)(end - bytes) + 4 : 0;
 }
 
-/* 1: the tunnel stands; 0: wait; -1: it does not. */
+/* 1: the tunnel stands; 0: wait; -1: it does not.  What came so far is taken out of
+ * the socket: it would wake us for ever. */
 static int read_answer(struct conn *c)
 {
-	char bytes[TUNNEL_BYTES];
-	ssize_t n = recv(c->server.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	struct lane *l = &c->down;
+	unsigned char *room = lane_get_room(l, TUNNEL_BYTES - l->n_held);
+	ssize_t n = room ? recv(c->server.fd, room, TUNNEL_BYTES - l->n_held, MSG_DONTWAIT) : 0;
+	const char *bytes = (const char *)l->held;
 	size_t head;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	head = head_length(bytes, (size_t)n);
+	l->n_held += (size_t)n;
+	head = n ? head_length(bytes, l->n_held) : 0;
 	if (!head)
-		return n == 0 || (size_t)n == sizeof(bytes) ? -1 : 0;
-	/* What follows the head is the server's. */
-	if (recv(c->server.fd, bytes, head, MSG_DONTWAIT) != (ssize_t)head)
+		return n == 0 || l->n_held == TUNNEL_BYTES ? -1 : 0;
+	if (head <= 12 || memcmp(bytes, "HTTP/1.", 7) != 0 || memcmp(bytes + 8, " 200", 4) != 0)
 		return -1;
-	return head > 12 && memcmp(bytes, "HTTP/1.", 7) == 0 && memcmp(bytes + 8, " 200", 4) == 0
-		       ? 1 : -1;
+	/* What follows the head is the server's. */
+	l->n_held -= head;
+	memmove(l->held, l->held + head, l->n_held);
+	l->n_done = l->n_send = l->n_held;
+	if (!l->n_held)
+		lane_release(c->g, l);
+	return 1;
 }
 
 void tunnel_ready(struct conn *c)
@@ -302,10 +312,9 @@ void tunnel_ready(struct conn *c)
 		return;
 	}
 	if (rc < 0 || watch_set(c->g, &c->server, EPOLLIN) < 0) {
-		c->is_told = true;
+		conn_tell_allowed(c);
 		conn_end(c, true, "the proxy in front did not make the connection");
 		return;
 	}
-	timer_start(c->g, &c->timer, TIMER_DIAL, dial_over);
 	relay_move(c, true, false);
 }

@@ -97,10 +97,25 @@ static bool is_local(struct str name)
 	return str_is(name, "localhost") || str_ends(name, ".localhost");
 }
 
+/* What the question is about.  A record of a service (_http._tcp.NAME) is one of the
+ * host below: there is none, and apt, which asks for it before it fetches, wants
+ * only that host. */
+static struct str subject_of(const struct dns_question *q)
+{
+	struct str name = { q->name, q->name_n };
+	const char *dot;
+
+	if (q->type == DNS_TYPE_A || q->type == DNS_TYPE_AAAA || q->type == DNS_TYPE_ANY)
+		return name;
+	while (name.n && name.s[0] == '_' && (dot = memchr(name.s, '.', name.n)))
+		name = (struct str){ dot + 1, name.n - (size_t)(dot + 1 - name.s) };
+	return name;
+}
+
 static size_t answer_name(struct gate *g, const struct dns_question *q, struct reply r)
 {
 	static const unsigned char loopback[4] = { 127, 0, 0, 1 };
-	struct str name = { q->name, q->name_n };
+	struct str name = subject_of(q);
 	struct decide_verdict v;
 	char why[HOST_WHY];
 	struct host h;
@@ -223,10 +238,12 @@ static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 
 void dns_accept(struct gate *g, struct watch *w, uint32_t events)
 {
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct dns_client *c;
+	int fd = -1;
 
 	(void)events;
+	if (gate_has_room(g, 1))
+		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			gate_pause(g);

@@ -10,6 +10,8 @@
 
 #define SPLICE_BYTES	(256u << 10)
 #define READ_BYTES	(16u << 10)
+#define ROOM_BYTES	128u	/* what is held grows by no less */
+#define MAX_LANE_BYTES	(MAX_PEEK_HELD + READ_BYTES)
 #define SMALL_BYTES	(8 << 10)	/* less than this is better copied than spliced */
 #define ROUNDS		8	/* before others have their turn */
 
@@ -32,22 +34,23 @@ void lane_release(struct gate *g, struct lane *l)
 /* No room for a whole reading: the server has to take something first. */
 static bool lane_is_full(const struct lane *l)
 {
-	return l->n_held + READ_BYTES / 4 > MAX_PEEK_HELD + READ_BYTES;
+	return l->n_held + READ_BYTES / 4 > MAX_LANE_BYTES;
 }
 
 unsigned char *lane_get_room(struct lane *l, size_t n)
 {
+	size_t want = (l->n_held + n + ROOM_BYTES - 1) / ROOM_BYTES * ROOM_BYTES;
 	unsigned char *more;
 
-	if (l->n_held + n > MAX_PEEK_HELD + READ_BYTES)
+	if (l->n_held + n > MAX_LANE_BYTES)
 		return NULL;
 	if (l->n_held + n <= l->cap_held)
 		return l->held + l->n_held;
-	more = realloc(l->held, l->n_held + n);
+	more = realloc(l->held, want);
 	if (!more)
 		return NULL;
 	l->held = more;
-	l->cap_held = l->n_held + n;
+	l->cap_held = want;
 	return l->held + l->n_held;
 }
 
@@ -129,15 +132,49 @@ static enum moved splice_out(struct conn *c, struct lane *l, int to)
 	return MOVED_ALL;
 }
 
-/* At most `max` bytes from one socket to the other, by a pipe. */
+/* At most `max` bytes from one socket to the other, by a copy: for the few of a
+ * request or an answer it costs less than a pipe.  What the other side does not
+ * take at once is held. */
+static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
+{
+	unsigned char bytes[READ_BYTES], *room;
+	ssize_t n = recv(e.from, bytes, (size_t)MIN(max, sizeof(bytes)), MSG_DONTWAIT), done;
+
+	if (n <= 0) {
+		l->eof = n == 0;
+		return n == 0 || errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
+	}
+	if (c->peek && l == &c->up)
+		peek_skip(c->peek, (uint64_t)n);
+	else if (c->peek && peek_wants_response(c->peek))
+		peek_response_feed(c->peek, bytes, (size_t)n);
+	l->is_bulk = n == (ssize_t)sizeof(bytes);
+	done = send(e.to, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (done < 0 && errno != EAGAIN && errno != EINTR)
+		return MOVED_BROKEN;
+	done = MAX(done, 0);
+	l->n_bytes += (uint64_t)done;
+	if (done == n)
+		return l->is_bulk ? MOVED_SOME : MOVED_ALL;
+	room = lane_get_room(l, (size_t)(n - done));
+	if (!room)
+		return MOVED_BROKEN;
+	memcpy(room, bytes + done, (size_t)(n - done));
+	l->n_held += (size_t)(n - done);
+	l->n_done = l->n_send = l->n_held;
+	return MOVED_BLOCKED;
+}
+
+/* The same by a pipe. */
 static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
 	size_t want = (size_t)MIN(max, SPLICE_BYTES);
 	enum moved out;
 	ssize_t n;
 
+	/* Readers that do not read may have all of them. */
 	if (pipe_take(c->g, &l->pipe) < 0)
-		return MOVED_BROKEN;
+		return copy_some(c, l, e, max);
 	do
 		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
 			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
@@ -157,36 +194,6 @@ static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uin
 	return out == MOVED_ALL ? MOVED_SOME : out;
 }
 
-/* The same for the few bytes of a request or an answer: a copy costs less than a
- * pipe.  What the other side does not take at once is held. */
-static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
-{
-	unsigned char bytes[READ_BYTES], *room;
-	ssize_t n = recv(e.from, bytes, (size_t)MIN(max, sizeof(bytes)), MSG_DONTWAIT), done;
-
-	if (n <= 0) {
-		l->eof = n == 0;
-		return n == 0 || errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
-	}
-	if (l == &c->up && c->peek)
-		peek_skip(c->peek, (uint64_t)n);
-	l->is_bulk = n == (ssize_t)sizeof(bytes);
-	done = send(e.to, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (done < 0 && errno != EAGAIN && errno != EINTR)
-		return MOVED_BROKEN;
-	done = MAX(done, 0);
-	l->n_bytes += (uint64_t)done;
-	if (done == n)
-		return l->is_bulk ? MOVED_SOME : MOVED_ALL;
-	room = lane_get_room(l, (size_t)(n - done));
-	if (!room)
-		return MOVED_BROKEN;
-	memcpy(room, bytes + done, (size_t)(n - done));
-	l->n_held += (size_t)(n - done);
-	l->n_done = l->n_send = l->n_held;
-	return MOVED_BLOCKED;
-}
-
 /* What is still under way. */
 static enum moved flush(struct conn *c, struct lane *l, int to)
 {
@@ -202,6 +209,9 @@ static enum moved move_unseen(struct conn *c, struct lane *l, struct ends e, uin
 
 	if (m != MOVED_ALL || l->eof)
 		return m;
+	/* Not one: to read nothing is to see an end that is not there. */
+	if (!max)
+		return MOVED_SOME;
 	return l->is_bulk ? splice_some(c, l, e, max) : copy_some(c, l, e, max);
 }
 
@@ -228,25 +238,30 @@ static bool judge(struct conn *c)
 	return true;
 }
 
-/* Reads what there is room for, and judges it. */
+/* Reads what there is room for, and judges it.  Read apart first, so that a
+ * connection that waits after a few bytes holds no more than these. */
 static enum moved read_held(struct conn *c)
 {
 	struct lane *l = &c->up;
-	unsigned char *room;
-	size_t max;
+	unsigned char bytes[READ_BYTES], *room;
+	size_t max = MIN(sizeof(bytes), MAX_LANE_BYTES - l->n_held);
 	ssize_t n;
 
 	if (l->eof)
 		return MOVED_ALL;
-	room = lane_get_room(l, l->n_held ? READ_BYTES / 4 : READ_BYTES);
-	if (!room)
+	if (lane_is_full(l))
 		return MOVED_BLOCKED;	/* it waits for the server (peek.h, [PK3]) */
-	max = l->cap_held - l->n_held;
-	n = recv(c->client.fd, room, max, MSG_DONTWAIT);
+	n = recv(c->client.fd, bytes, max, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
 	l->eof = n == 0;
-	l->n_held += (size_t)n;
+	if (n > 0) {
+		room = lane_get_room(l, (size_t)n);
+		if (!room)
+			return MOVED_BROKEN;
+		memcpy(room, bytes, (size_t)n);
+		l->n_held += (size_t)n;
+	}
 	if (!judge(c))
 		return MOVED_BLOCKED;
 	return (size_t)n < max ? MOVED_ALL : MOVED_SOME;
@@ -277,27 +292,16 @@ static enum moved move_judged(struct conn *c)
 	return m;
 }
 
-/* The server's answer to an upgrade is looked at before it passes, and no more
- * passes than was looked at. */
+/* The server's answer to an upgrade is looked at as it passes; what was held for
+ * it is judged by it. */
 static enum moved move_shown(struct conn *c)
 {
-	unsigned char bytes[4096];
-	struct ends e = { c->server.fd, c->client.fd };
-	enum moved m = flush(c, &c->down, e.to);
-	ssize_t n;
+	enum moved m = flush(c, &c->down, c->client.fd);
 
-	if (m != MOVED_ALL)
+	if (m != MOVED_ALL || c->down.eof)
 		return m;
-	n = recv(c->server.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
-	if (n > 0)
-		peek_response_feed(c->peek, bytes, (size_t)n);
-	m = copy_some(c, &c->down, e, n > 0 ? (uint64_t)n : 1);
-	/* What was held for the answer is judged by it. */
-	if (!peek_wants_response(c->peek) && !judge(c))
-		return MOVED_BLOCKED;
-	return m == MOVED_ALL && n > 0 ? MOVED_SOME : m;
+	m = copy_some(c, &c->down, (struct ends){ c->server.fd, c->client.fd }, UINT64_MAX);
+	return peek_wants_response(c->peek) || judge(c) ? m : MOVED_BLOCKED;
 }
 
 /* ---- both directions ----------------------------------------------------- */
@@ -346,6 +350,14 @@ static void pass_end(struct lane *l, int to)
 	}
 }
 
+/* Nothing more comes of a side that has ended and gone, once what it had to say
+ * was passed on; it would keep its place for as long as the other side likes. */
+static bool is_over(const struct conn *c)
+{
+	return (c->client_gone && c->up.eof && !is_pending(&c->up)) ||
+	       (c->server_gone && c->down.eof && !is_pending(&c->down));
+}
+
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -383,26 +395,23 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
-void relay_move(struct conn *c, bool up, bool down)
+/* False: one of them is broken; *ret_up says whether it is the client's. */
+static bool move_both(struct conn *c, bool up, bool down, bool *ret_up)
 {
-	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
 	bool asked = c->peek && peek_wants_response(c->peek);
+	enum moved m = down ? move_down(c) : MOVED_ALL;
 
-	if (c->state != CONN_RELAY) {
-		move_early(c);
-		return;
-	}
-	if (down)
-		moved_down = move_down(c);
 	/* The answer may have freed what was held. */
-	if (c->state == CONN_RELAY && (up || asked))
-		moved_up = move_up(c);
-	if (c->state != CONN_RELAY)
-		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN) {
-		conn_end(c, true, NULL);
-		return;
+	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked)) {
+		m = move_up(c);
+		*ret_up = m == MOVED_BROKEN;
 	}
+	return m != MOVED_BROKEN;
+}
+
+/* What has come to its end is passed on; for the rest we wait. */
+static void pass_ends(struct conn *c)
+{
 	pass_end(&c->up, c->server.fd);
 	pass_end(&c->down, c->client.fd);
 	if (c->up.shut && c->down.shut)
@@ -410,4 +419,25 @@ void relay_move(struct conn *c, bool up, bool down)
 	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
 		 wait_for(c, &c->server, &c->down, &c->up) < 0)
 		conn_end(c, true, "no more descriptors can be watched");
+}
+
+void relay_move(struct conn *c, bool up, bool down)
+{
+	bool whole, up_broken = false;
+
+	/* Who asked for this may have found it ended. */
+	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
+		return;
+	if (c->state != CONN_RELAY) {
+		move_early(c);
+		return;
+	}
+	whole = move_both(c, up, down, &up_broken);
+	if (c->state != CONN_RELAY)
+		return;
+	/* A client that only closed its unix socket has sent what it sent. */
+	if (!whole || is_over(c))
+		conn_end(c, up_broken || !c->is_unix || c->server_gone, NULL);
+	else
+		pass_ends(c);
 }

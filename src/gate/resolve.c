@@ -104,10 +104,11 @@ static void ask(const char *name, struct resolve_answer *ret)
 static _Noreturn void worker_main(int fd)
 {
 	char name[MAX_HOST_NAME + 1];
-	sigset_t none;
+	sigset_t all;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* What a terminal sends is for the command; we end with the supervisor. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Compiled in; whatever else is configured would be loaded from files. */
 	if (dup2(fd, 3) != 3 || syscall(SYS_close_range, 4, ~0u, 0) < 0 || close(0) < 0 ||
 	    close(1) < 0 || close(2) < 0 || chdir("/") < 0 ||
@@ -128,7 +129,7 @@ static _Noreturn void worker_main(int fd)
 
 /* ---- handing out --------------------------------------------------------- */
 
-static void next_name(struct gate *g, struct worker *w);
+static void hand_out(struct gate *g);
 
 /* The name is done with; whoever waits for it goes on. */
 static void finish(struct gate *g, struct name *n, const struct resolve_answer *a)
@@ -162,6 +163,7 @@ static void stop_worker(struct gate *g, struct worker *w)
 static void worker_over(struct gate *g, struct timer *t)
 {
 	stop_worker(g, CONTAINER(t, struct worker, timer));
+	hand_out(g);
 }
 
 static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
@@ -176,12 +178,12 @@ static void worker_ready(struct gate *g, struct watch *watch, uint32_t events)
 		return;
 	if (size != (ssize_t)sizeof(answer) || !n) {
 		stop_worker(g, w);
-		return;
+	} else {
+		timer_stop(g, &w->timer);
+		w->name = NULL;
+		finish(g, n, &answer);
 	}
-	timer_stop(g, &w->timer);
-	w->name = NULL;
-	finish(g, n, &answer);
-	next_name(g, w);
+	hand_out(g);
 }
 
 static int start_worker(struct gate *g, struct worker *w)
@@ -227,17 +229,27 @@ static struct worker *find_worker(struct gate *g)
 	return unused && start_worker(g, unused) == 0 ? unused : NULL;
 }
 
-/* Gives the worker the name that waits longest, if there is one. */
-static void next_name(struct gate *g, struct worker *w)
+static bool is_busy(const struct resolver *r)
 {
-	struct resolver *r = g->resolver;
+	for (size_t i = 0; i < MAX_WORKERS; i++)
+		if (r->workers[i].name)
+			return true;
+	return false;
+}
+
+/* The name that waits longest; there is one. */
+static struct name *take_name(struct resolver *r)
+{
 	struct name *n = r->first;
 
-	if (!n)
-		return;
 	r->first = n->next_asked;
 	if (!r->first)
 		r->last = NULL;
+	return n;
+}
+
+static void ask_worker(struct gate *g, struct worker *w, struct name *n)
+{
 	w->name = n;
 	if (send(w->watch.fd, n->host.name, n->host.n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)n->host.n)
@@ -246,28 +258,32 @@ static void next_name(struct gate *g, struct worker *w)
 		timer_start(g, &w->timer, TIMER_RESOLVE, worker_over);
 }
 
-int resolve_name(struct gate *g, struct name *n)
+/* A name for every worker that is free or can be started.  One that is busy comes
+ * back for the rest; when there is none, nobody would. */
+static void hand_out(struct gate *g)
 {
+	struct resolver *r = g->resolver;
 	struct worker *w;
 
+	while (r->first && (w = find_worker(g)))
+		ask_worker(g, w, take_name(r));
+	while (r->first && !is_busy(r))
+		finish(g, take_name(r), NULL);
+}
+
+void resolve_name(struct gate *g, struct name *n)
+{
 	if (!g->resolver)
 		g->resolver = calloc(1, sizeof(*g->resolver));
-	if (!g->resolver)
-		return -1;
-	w = find_worker(g);
-	/* Somebody is at work, and comes back for it. */
-	for (size_t i = 0; !w && i < MAX_WORKERS; i++)
-		if (g->resolver->workers[i].name)
-			break;
-		else if (i + 1 == MAX_WORKERS)
-			return -1;
+	if (!g->resolver) {
+		finish(g, n, NULL);
+		return;
+	}
 	n->is_asked = true;
 	n->next_asked = NULL;
 	*(g->resolver->last ? &g->resolver->last->next_asked : &g->resolver->first) = n;
 	g->resolver->last = n;
-	if (w)
-		next_name(g, w);
-	return 0;
+	hand_out(g);
 }
 
 /* Nobody waits any more. */

@@ -387,8 +387,8 @@ static int compile_own(const struct live_policy *p, const struct control_message
 			"--env" };
 	rc = compose_wishes(p, &p->now->wishes, settings, n, &c, err);
 	if (rc == 0)
-		rc = environment_compile(section_of(&p->now->wishes, &c.policy), environ, a, ret,
-					 err);
+		rc = environment_compile(section_of(&p->now->wishes, &c.policy), environ,
+					 p->now->net, a, ret, err);
 	composition_release(&c);
 	return rc;
 }
@@ -404,7 +404,7 @@ static int plan_environment(const struct live_policy *p, const struct control_me
 	if (m->head.counts[EXEC_SETTINGS])
 		rc = compile_own(p, m, environ, a, ret, err);
 	else
-		rc = environment_compile(p->now->section, environ, a, ret, err);
+		rc = environment_compile(p->now->section, environ, p->now->net, a, ret, err);
 	return rc < 0 ? -1 : add_status(p->about.request, ret, a, err);
 }
 
@@ -437,7 +437,7 @@ static int plan_command(void *arg, const struct control_message *m, struct arena
 	ret->argv = judged.argv;
 	ret->what = judged.shell_text ? judged.shell_text : judged.argv[0];
 	ret->cwd = find_cwd(p, m);
-	limits_compile(p->now->section, &ret->limits);
+	limits_compile(p->now->section, false, &ret->limits);
 	return 0;
 }
 

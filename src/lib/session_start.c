@@ -225,9 +225,7 @@ static int read_options(struct starting *s, struct cordon_err *err)
 static int plan_session(struct starting *s, const struct cordon_request *req,
 			struct cordon_err *err)
 {
-	s->so.limit_output = s->c->policy.base.f[F_LIMITS_OUTPUT].set &&
-			     s->c->policy.base.f[F_LIMITS_OUTPUT].at.file &&
-			     strcmp(s->c->policy.base.f[F_LIMITS_OUTPUT].at.file, "default") != 0;
+	s->so.limit_output = policy_is_written(&s->c->policy, F_LIMITS_OUTPUT);
 	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;
 	s->request.session = true;

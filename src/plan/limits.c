@@ -3,7 +3,7 @@
 
 #include "policy/field.h"
 
-void limits_compile(const struct section *s, struct plan_limits *l)
+void limits_compile(const struct section *s, bool count_roots, struct plan_limits *l)
 {
 	int64_t cpu = s->f[F_LIMITS_CPU_SECONDS].number;
 
@@ -16,6 +16,7 @@ void limits_compile(const struct section *s, struct plan_limits *l)
 		.wall_ms = s->f[F_LIMITS_TIMEOUT].number,
 		.output = s->f[F_LIMITS_OUTPUT].number,
 		.disk = s->f[F_LIMITS_DISK].number,
+		.roots = count_roots ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
 		.open_files = s->f[F_LIMITS_OPEN_FILES].number,
 		.grace_ms = 80,
 	};

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "policy/model.h"
 
-void limits_compile(const struct section *s, struct plan_limits *ret);
+/* `count_roots`: limits.disk is for the writable roots, too. */
+void limits_compile(const struct section *s, bool count_roots, struct plan_limits *ret);
 
 #endif

@@ -104,7 +104,7 @@ int phases_compile(const struct policy *p, const struct net_options *o, struct p
 			return err_nomem(err);
 		if (net_compile(p, &phase->section, o, plan->arena, &phases[i].net, err) < 0)
 			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
-		limits_compile(&phase->section, &phases[i].limits);
+		limits_compile(&phase->section, false, &phases[i].limits);
 	}
 	for (size_t i = 0; i < p->n_phases; i++) {
 		if (phases_check(p, &p->phases[i], &plan->net, &phases[i].net, err) < 0 ||

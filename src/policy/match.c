@@ -86,7 +86,7 @@ static const char *const denial_hints[N_DENIALS] = {
 	[DENY_ADDRESS] = "--allow-host %1$s",
 	[DENY_PORT] = "--allow-host %1$s:%2$s",
 	[DENY_ANSWER_RULE] = "%1$.0snetwork.deny without %2$s",
-	[DENY_ANSWER] = "--allow-host with the address that it resolves to, or --connect-to",
+	[DENY_ANSWER] = "an address rule, or --connect-to",
 };
 
 /* The formats are the tables' own constants. */

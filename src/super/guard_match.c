@@ -3,39 +3,8 @@
 
 #include <unistd.h>
 
+#include "base/name.h"
 #include "base/path.h"
-
-/* Characters that HFS+ takes no notice of, as git knows them. */
-static bool is_ignored(uint32_t c)
-{
-	return (c >= 0x200c && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x206a && c <= 0x206f) || c == 0xfeff;
-}
-
-size_t guard_fold(struct str name, char *out)
-{
-	size_t n = 0;
-
-	while (name.n) {
-		uint32_t c = 0;
-		size_t bytes = str_utf8(name, &c);
-
-		if (bytes == 0)
-			bytes = 1;	/* any byte can stand in a name */
-		if (bytes == 1)
-			out[n++] = *name.s >= 'A' && *name.s <= 'Z' ? (char)(*name.s | 32) :
-								       *name.s;
-		else if (c == 0x17f)	/* long s */
-			out[n++] = 's';
-		else if (c == 0x212a)	/* the sign of kelvin */
-			out[n++] = 'k';
-		else if (!is_ignored(c))
-			for (size_t i = 0; i < bytes; i++)
-				out[n++] = name.s[i];
-		name = str_from_pos(name, bytes);
-	}
-	return n;
-}
 
 struct str guard_status(struct str status, const char *key)
 {
@@ -67,8 +36,10 @@ static int add_part(struct guard_names *g, struct guard_name *name, struct str p
 	if (name->n_parts == MAX_GUARD_PARTS)
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': over %d components",
 			       name->text, MAX_GUARD_PARTS);
+	if (name->n_literal == name->n_parts && !memchr(part.s, '*', part.n))
+		name->n_literal++;
 	name->raw[name->n_parts] = part;
-	name->parts[name->n_parts++] = (struct str){ folded, guard_fold(part, folded) };
+	name->parts[name->n_parts++] = (struct str){ folded, name_fold(part, folded) };
 	return 0;
 }
 
@@ -197,12 +168,21 @@ static bool fold_path(struct str path, struct folded *f)
 			if (used + n > sizeof(f->text) || f->n == ARRAY_SIZE(f->parts))
 				return false;
 			f->parts[f->n].s = f->text + used;
-			f->parts[f->n].n = guard_fold(str_first(path, n), f->text + used);
+			f->parts[f->n].n = name_fold(str_first(path, n), f->text + used);
 			used += f->parts[f->n++].n;
 		}
 		path = str_from_pos(path, n < path.n ? n + 1 : n);
 	}
 	return true;
+}
+
+/* What many names fit is no name that anybody looks for: only what leads
+ * through it counts. */
+enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts)
+{
+	return n_parts && memchr(name->parts[n_parts - 1].s, '*', name->parts[n_parts - 1].n) ?
+		       GUARD_LOOSE :
+		       GUARD_PREFIX;
 }
 
 /* Compare a name with the path from one of its components on. */
@@ -212,16 +192,17 @@ static enum guard_verdict match_from(const struct guard_name *name, const struct
 	size_t n = MIN(name->n_parts, f->n - from);
 
 	for (size_t i = 0; i < n; i++)
-		if (!str_eq(name->parts[i], f->parts[from + i]))
+		if (!str_glob(name->parts[i], f->parts[from + i]))
 			return GUARD_FREE;
 	if (n == name->n_parts || !guard_rests_add(rests, name, n))
 		return GUARD_HELD;
-	return GUARD_PREFIX;
+	return guard_on_the_way(name, n);
 }
 
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 			       struct guard_rests *ret_rests)
 {
+	enum guard_verdict verdict = GUARD_FREE;
 	struct folded f;
 
 	ret_rests->n = 0;
@@ -230,9 +211,13 @@ enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 	for (size_t i = 0; i < g->n; i++) {
 		size_t last = g->items[i].anywhere && f.n ? f.n - 1 : 0;
 
-		for (size_t from = 0; from <= last; from++)
-			if (match_from(&g->items[i], &f, from, ret_rests) == GUARD_HELD)
-				return GUARD_HELD;
+		for (size_t from = 0; from <= last; from++) {
+			enum guard_verdict v = match_from(&g->items[i], &f, from, ret_rests);
+
+			verdict = MAX(verdict, v);
+			if (v == GUARD_HELD)
+				return v;
+		}
 	}
-	return ret_rests->n ? GUARD_PREFIX : GUARD_FREE;
+	return verdict;
 }

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
 #include "super/report.h"
@@ -31,7 +32,6 @@ struct run {
 	struct live live;
 	struct server server;
 	int signals;
-	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
 	int64_t begin_us, deadline_us, kill_at_us;
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
@@ -231,7 +231,8 @@ enum { POLL_SIGNALS = N_TREE_POLLS, POLL_SERVER, N_POLLS };
 static int64_t next_us(const struct run *r)
 {
 	return MIN(MIN(r->deadline_us, r->kill_at_us),
-		   MIN(tree_next_us(&r->tree), server_next_us(&r->server)));
+		   MIN(MIN(tree_next_us(&r->tree), server_next_us(&r->server)),
+		       stdio_next_us(&r->stdio)));
 }
 
 static size_t list_polls(struct run *r, struct pollfd *fds)
@@ -256,6 +257,8 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 		r->tree.look_at_us = 0;
 	if ((fds[TREE_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
 		return -1;
+	if (fds[TREE_DISK].revents && disk_is_over(r->tree.disk))
+		stop_for(r, LIMIT_DISK, 0);
 	tree_read_denials(&r->tree);
 	if (fds[POLL_SERVER].revents || run_now_us() >= server_next_us(&r->server))
 		server_work(&r->server);
@@ -304,13 +307,18 @@ static void wait_for_end(struct run *r)
 	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
+	/* Ended by its clock, or by cordon kill, while it was still being built:
+	 * that is how the run ended, and nothing to be tried another way. */
+	if (r->kill_at_us != INT64_MAX && r->res->err.code == CORDON_E_NONE &&
+	    !r->res->exec_errno)
+		r->res->started = true;
 	if (!r->exited)
 		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
 }
 
 /* ---- start and finish --------------------------------------------------- */
 
-int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
+int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
 					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
@@ -324,7 +332,7 @@ int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, forwarded[i]);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
-	sigprocmask(SIG_BLOCK, &set, old);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
@@ -338,7 +346,7 @@ static int start(struct run *r, struct cordon_err *err)
 	stdio_started(&r->stdio);
 	/* A reader that went away is told to the writer inside, which has the
 	 * caller's own idea of this signal: so not before the clone. */
-	r->old_pipe = signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
@@ -362,7 +370,10 @@ static void settle(struct run *r)
 	if (usage.oom_killed && res->limit == LIMIT_OK)
 		res->limit = LIMIT_MEMORY;
 	res->oom_killed = res->limit == LIMIT_MEMORY;
-	if (res->limit == LIMIT_MEMORY)
+	/* So does the last count. */
+	if (r->tree.disk && res->started && disk_settle(r->tree.disk) && res->limit == LIMIT_OK)
+		res->limit = LIMIT_DISK;
+	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
 	if (res->limit == LIMIT_CPU)
 		res->status = SIGXCPU;
@@ -380,11 +391,9 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.reporter = o->reporter,
 		.live = LIVE_NONE,
 		.signals = -1,
-		.old_pipe = SIG_ERR,
 		.deadline_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 	};
-	sigset_t old;
 	int rc;
 
 	tree_init(&r.tree, plan, caps, o->reporter);
@@ -392,7 +401,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
-		rc = run_watch_signals(&r.signals, &old, err);
+		rc = run_watch_signals(&r.signals, err);
 	if (rc == 0)
 		rc = start(&r, err);
 	if (rc == 0)
@@ -409,11 +418,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (r.tree.limiter)
 		settle(&r);
 	live_remove(&r.live);
-	if (r.signals >= 0)
-		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
-	if (r.old_pipe != SIG_ERR)
-		signal(SIGPIPE, r.old_pipe);
 	tree_release(&r.tree);
 	return rc;
 }

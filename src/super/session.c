@@ -21,14 +21,17 @@
 #include "backend/native/command.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/disk.h"
 #include "super/guard.h"
 #include "super/result_message.h"
 #include "super/run_priv.h"
 #include "super/session_priv.h"
 #include "super/stdio.h"
 
+#define HANG_UP_MS	1000	/* for a command whose client is gone: nobody waits for it */
+
 /* One command, from the request to the result.
- * [C1] Its client hears of its end once, or is gone. */
+ * Its client hears of its end once, or is gone. */
 struct command {
 	struct client *client;		/* NULL: gone */
 	int id;
@@ -107,12 +110,12 @@ static void end_command(struct session *s, struct command *c)
 	remove_command(s, c);
 }
 
-/* SIGTERM or SIGHUP, and then no more patience. */
-static void stop_command(struct session *s, struct command *c, int signal)
+/* A signal, and then no more patience. */
+static void stop_command(struct session *s, struct command *c, int signal, int64_t grace_ms)
 {
 	native_send_to(&s->tree.child, NATIVE_STOP, c->id, signal);
 	c->deadline_us = INT64_MAX;
-	c->kill_at_us = run_later_us(run_now_us(), s->tree.plan->limits.grace_ms);
+	c->kill_at_us = run_later_us(run_now_us(), grace_ms);
 }
 
 void session_forget_client(struct client *client)
@@ -123,7 +126,7 @@ void session_forget_client(struct client *client)
 	if (!c)
 		return;
 	c->client = NULL;
-	stop_command(s, c, SIGHUP);
+	stop_command(s, c, SIGHUP, HANG_UP_MS);
 }
 
 int session_answer_signal(struct client *client, struct control_message *m, struct cordon_err *err)
@@ -381,7 +384,7 @@ static void check_times(struct session *s)
 	for (struct command *c = s->commands; c; c = c->next) {
 		if (now >= c->deadline_us) {
 			c->res.limit = LIMIT_WALL;
-			stop_command(s, c, SIGTERM);
+			stop_command(s, c, SIGTERM, s->tree.plan->limits.grace_ms);
 		}
 		if (now >= c->kill_at_us) {
 			native_send_to(&s->tree.child, NATIVE_KILL, c->id, 0);
@@ -417,6 +420,8 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 		end_session(s);
 	if (fds[TREE_LIMITER].revents)
 		s->tree.look_at_us = 0;
+	if (fds[TREE_DISK].revents && disk_is_over(s->tree.disk))
+		end_for(s, LIMIT_DISK);
 	if ((fds[TREE_LISTENER].revents & POLLIN) && tree_start_guard(&s->tree, err) < 0)
 		return tree_is_gone(&s->tree) ? 0 : -1;
 	tree_read_denials(&s->tree);
@@ -509,12 +514,12 @@ void session_write_status(struct server *server)
 
 /* ---- start and end ------------------------------------------------------ */
 
-static int watch(struct session *s, sigset_t *old, struct cordon_err *err)
+static int watch(struct session *s, struct cordon_err *err)
 {
 	/* Commands start with every signal as a new program has it. */
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	if (run_watch_signals(&s->signals, old, err) < 0)
+	if (run_watch_signals(&s->signals, err) < 0)
 		return -1;
 	if (!s->o->owner)
 		return 0;
@@ -592,7 +597,6 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 {
 	struct session s = { .o = o, .live = live, .signals = -1, .owner = -1,
 			     .kill_at_us = INT64_MAX };
-	sigset_t old;
 	int rc;
 
 	tree_init(&s.tree, plan, caps, o->reporter);
@@ -600,7 +604,7 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 	s.server.session = &s;
 	o->reporter->on_denial = on_denial;
 	o->reporter->denial_arg = &s;
-	rc = watch(&s, &old, err);
+	rc = watch(&s, err);
 	if (rc == 0)
 		rc = start(&s, err);
 	if (rc == 0)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/caller.h"
 #include "super/result_message.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
@@ -199,32 +200,29 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 {
 	struct exec x = { .fd = fd, .signals = -1, .res = ret, .plan = ret_plan, .arena = a };
 	cleanup_control struct control_message hello = CONTROL_MESSAGE;
-	void (*old_pipe)(int) = SIG_ERR;
-	sigset_t old;
+	struct caller caller;
 	int rc;
 
 	if (recv_hello(fd, &hello, err) < 0)
 		return -1;
+	caller_init(&caller);
 	rc = stdio_open(&x.stdio, e->capture ? ret->out : NULL, ret->truncated,
 			hello.head.numbers[HELLO_OUTPUT],
 			hello.head.numbers[HELLO_OUTPUT_COUNTED], err);
 	if (rc == 0)
-		rc = run_watch_signals(&x.signals, &old, err);
+		rc = run_watch_signals(&x.signals, err);
 	if (rc == 0)
 		rc = send_exec(&x, e, err);
 	if (rc == 0) {
 		stdio_started(&x.stdio);
-		old_pipe = signal(SIGPIPE, SIG_IGN);
+		signal(SIGPIPE, SIG_IGN);
 		rc = loop(&x, err);
 	}
 	stdio_wait(&x.stdio);
 	if (!stdio_drain(&x.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&x.stdio);
-	if (x.signals >= 0)
-		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&x.signals);
-	if (old_pipe != SIG_ERR)
-		signal(SIGPIPE, old_pipe);
+	caller_release(&caller);
 	return rc;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
+#include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
 #include "super/run_priv.h"
@@ -35,19 +35,10 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 		.mntns = -1,
 		.look_at_us = INT64_MAX,
 	};
+	caller_init(&t->caller);
 }
 
 /* ---- starting ----------------------------------------------------------- */
-
-/* In a user namespace of an ordinary user root's groups are that user's, and
- * nobody can leave them. */
-static bool is_root_of_a_user(void)
-{
-	cleanup_fd int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
-	char text[4];
-
-	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
-}
 
 static int clone_init(struct tree *t, const struct native_stdio *io,
 		      struct cordon_err *err)
@@ -73,9 +64,8 @@ static int prepare(struct tree *t, struct cordon_err *err)
 	struct plan_limits limits = t->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (t->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
-	    !is_root_of_a_user())
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	if (t->plan->uid == 0 && caller_leave_groups(&t->caller, err) < 0)
+		return -1;
 	/* Where a root covers it, it must be there to be masked. */
 	if (t->plan->mask_live_root && live_make_root(t->plan->live_root, err) < 0)
 		return -1;
@@ -96,7 +86,8 @@ static int open_namespaces(struct tree *t, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!t->plan->asks || !(t->plan->clone_flags & CLONE_NEWUSER))
+	if (!(t->plan->asks || t->plan->limits.roots != INT64_MAX) ||
+	    !(t->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", t->child.pid);
 	t->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -111,9 +102,11 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 {
 	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0)
 		return -1;
+	if (t->plan->limits.roots != INT64_MAX &&
+	    disk_start(t->plan, t->userns, &t->disk, err) < 0)
+		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
-	t->hidden = prctl(PR_GET_DUMPABLE) == 1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
 	if (native_send(&t->child, NATIVE_GO, 0) < 0)
@@ -123,6 +116,8 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 
 int tree_join(struct tree *t, struct cordon_err *err)
 {
+	if (t->disk)
+		disk_join(t->disk, t->fds.fd[NATIVE_PROC]);
 	if (network_join(&t->network, &t->fds, err) < 0)
 		return -1;
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
@@ -206,6 +201,8 @@ void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS])
 					      .events = POLLIN };
 	fds[TREE_NETWORK] = (struct pollfd){ .fd = network_event_fd(&t->network),
 					     .events = POLLIN };
+	fds[TREE_DISK] = (struct pollfd){ .fd = t->disk ? disk_event_fd(t->disk) : -1,
+					  .events = POLLIN };
 }
 
 int64_t tree_next_us(const struct tree *t)
@@ -252,6 +249,7 @@ void tree_stop(struct tree *t)
 
 void tree_release(struct tree *t)
 {
+	disk_stop(t->disk);
 	limiter_free(t->limiter);
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&t->alive[i]);
@@ -263,6 +261,5 @@ void tree_release(struct tree *t)
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&t->fds.fd[i]);
 	/* Nothing of the tree is left to look; and the next run's maps need it. */
-	if (t->hidden)
-		prctl(PR_SET_DUMPABLE, 1);
+	caller_release(&t->caller);
 }

@@ -7,10 +7,12 @@
 #include <poll.h>
 
 #include "backend/native/native.h"
+#include "super/caller.h"
 #include "super/limiter.h"
 #include "super/network.h"
 #include "super/report.h"
 
+struct disk;
 struct guard;
 
 /* Killing init ends everything inside, and so does the end of this process. */
@@ -22,17 +24,18 @@ struct tree {
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
+	struct disk *disk;	/* NULL: not counted */
 	struct network network;
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
-	bool hidden;		/* nobody may look into this process; before, one might */
+	struct caller caller;	/* what this process was before */
 	int64_t look_at_us;	/* when the limits are due */
 	const char *blocked;	/* the message of the last command that was refused */
 };
 
 /* What is polled for a tree. */
 enum { TREE_CHILD, TREE_CONTROL, TREE_LIMITER, TREE_GUARD, TREE_LISTENER, TREE_NETWORK,
-       N_TREE_POLLS };
+       TREE_DISK, N_TREE_POLLS };
 
 void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
 	       struct run_reporter *reporter);

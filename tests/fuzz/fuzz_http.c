@@ -98,10 +98,10 @@ static void read_request_line(const char *line, size_t n)
 /* Past the head at `s`. */
 static const char *read_head(const char *s, const char *end, struct message *m)
 {
-	const char *stop = memmem(s, (size_t)(end - s), "\r\n\r\n", 4);
+	const char *stop = s ? memmem(s, (size_t)(end - s), "\r\n\r\n", 4) : NULL;
 	bool first = true;
 
-	if (!stop)
+	if (!s || !stop)
 		BUG("half a head passes");
 	for (stop += 2; s < stop;) {
 		const char *eol = memmem(s, (size_t)(stop - s), "\r\n", 2);

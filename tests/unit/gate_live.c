@@ -1,142 +1,5 @@
-/* The gate at work in this process, between sockets on the loopback: its listener
- * is an ordinary one here, so that clients dial its own address. */
-#include "gate/gate.h"
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include "base/fd.h"
-#include "net_read.h"
-
-struct box {
-	struct arena arena;
-	struct gate *gate;
-	struct net_reroute reroute;
-	uint16_t port;			/* clients dial it */
-	int server;			/* what the gate dials is taken here */
-	unsigned n_allowed, n_denied, n_closed;
-	char last[256];			/* the last reason */
-	uint64_t bytes_out, bytes_in;
-};
-
-static void heard(void *arg, const struct gate_report *r)
-{
-	struct box *b = arg;
-
-	b->n_allowed += r->kind == GATE_ALLOWED;
-	b->n_denied += r->kind == GATE_DENIED;
-	b->n_closed += r->kind == GATE_CLOSED;
-	if (r->kind == GATE_DENIED)
-		snprintf(b->last, sizeof(b->last), "%s", r->reason);
-	if (r->kind == GATE_CLOSED) {
-		b->bytes_out += r->bytes_out;
-		b->bytes_in += r->bytes_in;
-	}
-}
-
-static int listener(uint16_t *ret_port)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	socklen_t n = sizeof(in);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (bind(fd, (struct sockaddr *)&in, sizeof(in)) < 0 || listen(fd, 512) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&in, &n) < 0)
-		abort();
-	*ret_port = ntohs(in.sin_port);
-	return fd;
-}
-
-/* `format` is a policy with the port as its argument, or with none. */
-static struct plan_net *net_of(struct box *b, const char *format)
-{
-	char text[512];
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(text, sizeof(text), format, b->port);
-#pragma GCC diagnostic pop
-	return read_net(&b->arena, text, &b->reroute, 1);
-}
-
-#define ALLOWED	"[network]\nallow = [\"127.0.0.1:%u\"]\n"
-#define CLOSED	"[network]\nallow = [\"192.0.2.1\"]\n"
-
-static void open_box(struct box *b, const char *policy)
-{
-	struct gate_fds fds;
-	struct gate_options o = { .report = heard, .arg = b };
-	struct cordon_err err;
-	uint16_t to;
-
-	*b = (struct box){ .arena = ARENA(64 << 20) };
-	memset(&fds, 0xff, sizeof(fds));
-	fds.listener = listener(&b->port);
-	b->server = listener(&to);
-	host_from_addr(&(struct host_addr){ .b = { 127, 0, 0, 1 } }, &b->reroute.host);
-	b->reroute.port = b->port;
-	b->reroute.addr = b->reroute.host.addr;
-	b->reroute.to_port = to;
-	o.net = net_of(b, policy);
-	ok(gate_start(&o, &b->gate, &err) == 0, "%s", err.msg);
-	ok(gate_join(b->gate, &fds, &err) == 0, "%s", err.msg);
-}
-
-static void close_box(struct box *b)
-{
-	gate_stop(b->gate);
-	fd_close(&b->server);
-	arena_release(&b->arena);
-}
-
-/* Lets the gate work until nothing happens for a while. */
-static void work(struct box *b, int ms)
-{
-	struct pollfd p = { .fd = gate_event_fd(b->gate), .events = POLLIN };
-
-	while (poll(&p, 1, ms) > 0)
-		gate_work(b->gate);
-	gate_work(b->gate);
-}
-
-static int dial(const struct box *b)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) },
-				  .sin_port = htons(b->port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(fd, (struct sockaddr *)&in, sizeof(in)) < 0)
-		abort();
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-		abort();
-	return fd;
-}
-
-/* What the gate dialled, or -1. */
-static int taken(struct box *b)
-{
-	int fd;
-
-	work(b, 50);
-	fd = accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	return fd;
-}
-
-/* Reads what there is; "!" and the error's name when it failed, "." at the end. */
-static const char *heard_by(int fd, char text[4096])
-{
-	ssize_t n = recv(fd, text, 4095, 0);
-
-	if (n < 0)
-		snprintf(text, 64, "!%s", strerrorname_np(errno));
-	else if (n == 0)
-		snprintf(text, 64, ".");
-	else
-		text[n] = '\0';
-	return text;
-}
+/* The gate at work: what passes, what is refused, and what a new generation cuts. */
+#include "gate_box.h"
 
 static void test_bytes_go_both_ways(void)
 {
@@ -168,6 +31,7 @@ static void test_bytes_go_both_ways(void)
 	is_int(b.n_closed, 1, "one end");
 	is_int((long long)b.bytes_out, 8, "bytes out");
 	is_int((long long)b.bytes_in, 20, "bytes in");
+	ok(b.duration_ms >= 20, "as long as we have waited at least");
 	close_box(&b);
 }
 
@@ -250,6 +114,61 @@ static void test_a_slow_reader_slows_the_writer(void)
 	close_box(&b);
 }
 
+/* A request of many chunks, larger than all that is on the way. */
+static void print_chunked(const struct box *b, struct buf *out)
+{
+	static char chunk[50000];
+
+	buf_printf(out, "POST / HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+			"Transfer-Encoding: chunked\r\n\r\n", b->port);
+	for (int i = 0; i < 300; i++) {
+		memset(chunk, 'a' + i % 26, sizeof(chunk));
+		buf_printf(out, "%zx\r\n", sizeof(chunk));
+		buf_add(out, chunk, sizeof(chunk));
+		buf_puts(out, "\r\n");
+	}
+	buf_puts(out, "0\r\n\r\n");
+}
+
+/* A server that is full in the middle of a body: what comes next is judged again,
+ * and nothing is taken for its end. */
+static void test_a_body_in_pieces_to_a_slow_server(void)
+{
+	static char piece[30000];
+	cleanup_buf struct buf text = BUF(32 << 20);
+	struct box b;
+	size_t sent = 0, got = 0;
+	bool same = true;
+	int client, server;
+
+	open_box(&b, ALLOWED);
+	print_chunked(&b, &text);
+	ok(buf_ok(&text), "a request of %zu bytes", text.n);
+	client = dial(&b);
+	server = taken(&b);
+	for (int idle = 0; got < text.n && idle < 100; idle++) {
+		size_t left = text.n - sent;
+		ssize_t k = left ? send(client, text.data + sent, left, MSG_NOSIGNAL) : 0;
+
+		sent += k > 0 ? (size_t)k : 0;
+		work(&b, k > 0 ? 0 : 1);
+		if (k > 0 && sent < text.n)
+			continue;
+		k = recv(server, piece, sizeof(piece), 0);
+		if (k > 0) {
+			same &= got + (size_t)k <= text.n &&
+				memcmp(text.data + got, piece, (size_t)k) == 0;
+			got += (size_t)k;
+			idle = 0;
+		}
+	}
+	is_int((long long)got, (long long)text.n, "all of it arrives");
+	ok(same, "as it was");
+	close(client);
+	close(server);
+	close_box(&b);
+}
+
 /* [G1], [N3]: a DNS question is answered from the policy and the table alone, as
  * this process has no resolver yet; and an answer is not a permission. */
 static void test_names(void)
@@ -257,8 +176,18 @@ static void test_names(void)
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	static const struct {
 		const char *name;
-		unsigned char rcode, n_answers;
-	} rows[] = { { "\1a\4test", 0, 1 }, { "\1b\4test", 3, 0 }, { "\1c\1a\4test", 3, 0 } };
+		unsigned char type, rcode, n_answers;
+	} rows[] = {
+		{ "\1a\4test", 1, 0, 1 },
+		{ "\1b\4test", 1, 3, 0 },
+		{ "\1c\1a\4test", 1, 3, 0 },
+		/* Services of a host: SRV, TXT; none is there, and none is a host. */
+		{ "\5_http\4_tcp\1a\4test", 33, 0, 0 },
+		{ "\6_dmarc\1a\4test", 16, 0, 0 },
+		{ "\5_http\4_tcp\1b\4test", 33, 3, 0 },
+		{ "\5_http\4_tcp\1a\4test", 1, 3, 0 },
+		{ "\5_http", 33, 3, 0 },
+	};
 	struct gate_fds fds;
 	struct cordon_err err;
 	struct box b;
@@ -278,13 +207,14 @@ static void test_names(void)
 
 		memcpy(q + 12, rows[i].name, n_name);
 		memcpy(q + 12 + n_name, "\0\1\0\1", 4);
+		q[13 + n_name] = rows[i].type;
 		ok(send(client, q, 16 + n_name, 0) > 0, "asked");
 		work(&b, 20);
 		ok(recv(client, a, sizeof(a), 0) > 12, "answered");
 		is_int(a[3] & 15, rows[i].rcode, "question %zu", i);
 		is_int(a[7], rows[i].n_answers, "question %zu", i);
 	}
-	is_int(b.n_denied, 2, "refused names are told: %s", b.last);
+	is_int(b.n_denied, 5, "refused names are told: %s", b.last);
 	close(client);
 	close_box(&b);
 }
@@ -440,7 +370,7 @@ static void test_an_exposed_port_that_is_taken(void)
 	struct cordon_err err = { 0 };
 	char text[128];
 	uint16_t port;
-	int fd = listener(&port);
+	int fd = listener(&port, INADDR_LOOPBACK);
 
 	snprintf(text, sizeof(text), "[network]\nexpose = [%u]\n", port);
 	o.net = read_net(&a, text, NULL, 0);
@@ -454,7 +384,8 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_bytes_go_both_ways), TAP(test_a_reset_is_a_reset),
-		TAP(test_a_slow_reader_slows_the_writer), TAP(test_names),
+		TAP(test_a_slow_reader_slows_the_writer),
+		TAP(test_a_body_in_pieces_to_a_slow_server), TAP(test_names),
 		TAP(test_what_is_refused_is_reset),
 		TAP(test_another_host_in_a_request), TAP(test_a_new_generation),
 		TAP(test_what_was_not_looked_at_is_cut), TAP(test_no_more_connections_than_allowed),

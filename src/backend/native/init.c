@@ -321,7 +321,6 @@ static const struct {
 	{ "enter the root", step_enter_root },
 	{ "terminal", step_terminal },
 	{ "enter the network", step_enter_network },
-	{ "settings", step_settings },
 	{ "network", step_network },
 	{ "host name", step_hostname },
 	{ "limits", step_limits },

@@ -29,6 +29,7 @@ struct init {
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing, for netns_error */
 	int netns_error;
+	bool in_network;	/* init is in it */
 	const struct network *network;
 	struct native_fds fds;
 };
@@ -70,6 +71,10 @@ pid_t launch(struct launch *l);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
+/* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
+int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
+/* What is not there, or not ours to look at, is left out if it may be. */
+bool is_absence(void);
 /* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
  * the accesses need not wait for the mounts. */
 int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
@@ -87,8 +92,8 @@ int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
 int step_begin_network(struct init *in, struct cordon_err *err);
+/* Also for whoever needs it before its turn. */
 int step_enter_network(struct init *in, struct cordon_err *err);
-int step_settings(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 

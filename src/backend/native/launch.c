@@ -47,20 +47,20 @@ static void lower(int which, int64_t value)
 	setrlimit((__rlimit_resource_t)which, &now);
 }
 
-/* A command of a session.  -1 with errno. */
-static int settle(const struct launch *l)
+/* A command of a session.  False: errno says why not. */
+static bool settle(const struct launch *l)
 {
 	const struct native_command *c = l->command;
 
 	setsid();
 	for (int i = 0; i < 3; i++)
 		if (dup2(l->streams[i], i) < 0)
-			return -1;
+			return false;
 	if (c->io.controlling && ioctl(0, TIOCSCTTY, 0) < 0)
-		return -1;
+		return false;
 	lower(RLIMIT_FSIZE, c->file_size);
 	lower(RLIMIT_NOFILE, c->open_files);
-	return chdir(c->cwd);
+	return chdir(c->cwd) == 0;
 }
 
 /* Returns why none of them could be executed. */
@@ -98,7 +98,8 @@ static int launch_main(void *arg)
 	sigfillset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (l->streams) {
-		error = settle(l) < 0 ? -errno : 0;
+		if (!settle(l))
+			error = -errno;
 	} else if (l->command->io.controlling) {
 		setpgid(0, 0);
 		tcsetpgrp(0, getpid());

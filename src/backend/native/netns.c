@@ -48,7 +48,7 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 {
 	int rc;
 
-	if (!(in->plan->clone_flags & CLONE_NEWNET))
+	if (!(in->plan->clone_flags & CLONE_NEWNET) || in->in_network)
 		return 0;
 	while ((rc = waitpid(in->netns_maker, NULL, 0)) < 0 && errno == EINTR)
 		;
@@ -60,5 +60,6 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 	if (setns(in->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the network namespace");
 	close(in->netns);
+	in->in_network = true;
 	return 0;
 }

@@ -1,22 +1,24 @@
 /* Both ends of a connection, for tests/bench/gate.py.
  *
- *   bench_gate serve             prints its port; answers until its input ends
- *   bench_gate MODE HOST PORT N [PROXY_PORT]
+ *   gate-peer serve              prints its port; answers until its input ends
+ *   gate-peer MODE HOST PORT N [PROXY_PORT]
  *
  * connect   N connections, a byte there and back on each: microseconds, median
  * request   N requests on one connection, the same
+ * rate      N requests on each of 64 connections: requests a second
  * bulk      N megabytes to the client on one connection: megabytes a second
- * hold      N connections at once; prints "held", and lives until its input ends
+ * hold      N connections at once, each answered twice: seconds
  *
- * With PROXY_PORT each connection is asked of an HTTP proxy on the loopback by
- * CONNECT, as programs with proxy variables do.
+ * Prints the number and lives until its input ends, so that what lies between can
+ * be looked at.  With PROXY_PORT each connection is asked of an HTTP proxy on the
+ * loopback by CONNECT, as programs with proxy variables do.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BULK	(256 << 10)
+#define BULK_BYTES	(256 << 10)
+#define RATE_CONNECTIONS	64
 
 static _Noreturn void die(const char *what)
 {
@@ -58,7 +61,7 @@ static void raise_files(void)
 /* A byte is answered by itself; 'B' by bytes without end. */
 static void serve_one(int epoll, int fd)
 {
-	static char piece[BULK];
+	static char piece[BULK_BYTES];
 	char byte[4096];
 	ssize_t n = recv(fd, byte, sizeof(byte), MSG_DONTWAIT);
 
@@ -176,9 +179,10 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void measure(const struct target *t, int n, bool connects)
+static double measure(const struct target *t, int n, bool connects)
 {
-	double *us = calloc((size_t)n, sizeof(*us));
+	struct linger hard = { .l_onoff = 1 };
+	double *us = calloc((size_t)n, sizeof(*us)), median;
 	int fd = connects ? -1 : dial(t);
 
 	for (int i = 0; i < n; i++) {
@@ -189,27 +193,57 @@ static void measure(const struct target *t, int n, bool connects)
 		echo(fd);
 		us[i] = now_us() - begin;
 		if (connects) {
-			struct linger hard = { .l_onoff = 1 };
-
 			setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 			close(fd);
 		}
 	}
 	qsort(us, (size_t)n, sizeof(*us), compare);
-	printf("%.2f\n", us[n / 2]);
+	median = us[n / 2];
 	free(us);
+	return median;
 }
 
-static void bulk(const struct target *t, int megabytes)
+static double measure_connect(const struct target *t, int n)
 {
-	static char piece[BULK];
+	return measure(t, n, true);
+}
+
+static double measure_request(const struct target *t, int n)
+{
+	return measure(t, n, false);
+}
+
+static double measure_rate(const struct target *t, int n)
+{
+	char byte = 1;
+	int fds[RATE_CONNECTIONS];
 	double begin;
+
+	for (int i = 0; i < RATE_CONNECTIONS; i++) {
+		fds[i] = dial(t);
+		echo(fds[i]);
+	}
+	begin = now_us();
+	for (int round = 0; round < n; round++) {
+		for (int i = 0; i < RATE_CONNECTIONS; i++)
+			if (send(fds[i], &byte, 1, 0) != 1)
+				die("send");
+		for (int i = 0; i < RATE_CONNECTIONS; i++)
+			if (recv(fds[i], &byte, 1, 0) != 1)
+				die("recv");
+	}
+	return (double)n * RATE_CONNECTIONS / ((now_us() - begin) / 1e6);
+}
+
+static double measure_bulk(const struct target *t, int megabytes)
+{
+	static char piece[BULK_BYTES];
 	int64_t left = (int64_t)megabytes << 20;
 	int fd = dial(t);
+	double begin = now_us();
 
 	if (send(fd, "B", 1, 0) != 1)
 		die("send");
-	begin = now_us();
 	while (left > 0) {
 		ssize_t n = recv(fd, piece, sizeof(piece), 0);
 
@@ -217,30 +251,36 @@ static void bulk(const struct target *t, int megabytes)
 			die("recv");
 		left -= n;
 	}
-	printf("%.1f\n", megabytes / ((now_us() - begin) / 1e6));
+	return megabytes / ((now_us() - begin) / 1e6);
 }
 
-static void hold(const struct target *t, int n)
+static double measure_hold(const struct target *t, int n)
 {
 	int *fds = calloc((size_t)n, sizeof(*fds));
-	char byte;
+	double begin = now_us();
 
-	raise_files();
 	for (int i = 0; i < n; i++) {
 		fds[i] = dial(t);
 		echo(fds[i]);
 	}
 	for (int i = 0; i < n; i++)
 		echo(fds[i]);
-	printf("held\n");
-	fflush(stdout);
-	(void)!read(0, &byte, 1);
 	free(fds);
+	return (now_us() - begin) / 1e6;
 }
+
+static const struct {
+	const char *name;
+	double (*measure)(const struct target *t, int n);
+} modes[] = {
+	{ "connect", measure_connect }, { "request", measure_request }, { "rate", measure_rate },
+	{ "bulk", measure_bulk },	{ "hold", measure_hold },
+};
 
 int main(int argc, char **argv)
 {
 	struct target t;
+	char byte;
 	int n;
 
 	raise_files();
@@ -250,15 +290,14 @@ int main(int argc, char **argv)
 		return 2;
 	t.host = argv[2];
 	t.port = argv[3];
-	n = atoi(argv[4]);
+	n = (int)strtol(argv[4], NULL, 10);
 	find(&t, argc > 5 ? argv[5] : NULL);
-	if (strcmp(argv[1], "connect") == 0 || strcmp(argv[1], "request") == 0)
-		measure(&t, n, argv[1][0] == 'c');
-	else if (strcmp(argv[1], "bulk") == 0)
-		bulk(&t, n);
-	else if (strcmp(argv[1], "hold") == 0)
-		hold(&t, n);
-	else
-		return 2;
-	return 0;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(argv[1], modes[i].name) == 0) {
+			printf("%.3f\n", modes[i].measure(&t, n));
+			fflush(stdout);
+			(void)!read(0, &byte, 1);
+			return 0;
+		}
+	return 2;
 }

@@ -1,0 +1,287 @@
+/* The gate against clients and servers that end in every order, read nothing or
+ * send for ever: it is never busy with what does not move, and nothing is left. */
+#include <dirent.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "gate_box.h"
+
+#define MAX_TURNS	5000	/* of the gate before it has nothing to do */
+
+/* Lets the gate work; false: it always finds something to do. */
+static bool settles(struct box *b)
+{
+	struct pollfd p = { .fd = gate_event_fd(b->gate), .events = POLLIN };
+
+	for (int i = 0; i < MAX_TURNS; i++) {
+		if (poll(&p, 1, 3) == 0)
+			return true;
+		gate_work(b->gate);
+	}
+	return false;
+}
+
+static void reset(int *fd)
+{
+	struct linger hard = { .l_onoff = 1 };
+
+	if (*fd >= 0)
+		setsockopt(*fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	fd_close(fd);
+}
+
+/* As much as goes; nobody reads it. */
+static bool stuff(struct box *b, int from)
+{
+	static const char piece[1 << 16];
+
+	for (int idle = 0; idle < 2;) {
+		idle = send(from, piece, sizeof(piece), MSG_NOSIGNAL) > 0 ? 0 : idle + 1;
+		if (!settles(b))
+			return false;
+	}
+	return true;
+}
+
+static int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Acts: of the client in small letters, of the server in capitals.
+ *   e  its half ends      f  sends until nobody takes more      r  resets */
+#define ACTS	"efrEFR"
+
+static bool act(struct box *b, char what, int *client, int *server)
+{
+	int *fd = strchr("efr", what) ? client : server;
+
+	switch (what | 0x20) {
+	case 'e':
+		shutdown(*fd, SHUT_WR);
+		break;
+	case 'f':
+		return stuff(b, *fd);
+	default:
+		reset(fd);
+	}
+	return settles(b);
+}
+
+/* Nobody acts after a reset or sends after its end, and nobody does a thing twice. */
+static bool makes_sense(const char *acts, char next)
+{
+	bool small = strchr("efr", next);
+
+	if (strchr(acts, next) || strchr(acts, small ? 'r' : 'R'))
+		return false;
+	return (next | 0x20) != 'f' || !strchr(acts, small ? 'e' : 'E');
+}
+
+static void play(struct box *b, const char *acts)
+{
+	int client = dial(b), server = -1;
+	struct gate_status s;
+
+	if (settles(b))
+		server = accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	ok(server >= 0, "%s: dialled", acts);
+	for (const char *c = acts; *c; c++)
+		ok(act(b, *c, &client, &server), "%s: busy for ever after %c", acts, *c);
+	gate_get_status(b->gate, &s);
+	/* Who has gone, having said all it had to say, is waited for no longer. */
+	if (!strpbrk(acts, "fF") && (strpbrk(acts, "rR") || strlen(acts) == 2))
+		is_int(s.connections, 0, "%s: it is over", acts);
+	reset(&client);
+	reset(&server);
+	ok(settles(b), "%s: busy for ever after the end", acts);
+	gate_get_status(b->gate, &s);
+	is_int(s.connections, 0, "%s: nothing is left", acts);
+}
+
+static void play_all(struct box *b, char *acts, size_t n, unsigned *played)
+{
+	if (n) {
+		play(b, acts);
+		++*played;
+	}
+	for (const char *next = ACTS; *next && n < 4; next++) {
+		if (!makes_sense(acts, *next))
+			continue;
+		acts[n] = *next;
+		acts[n + 1] = '\0';
+		play_all(b, acts, n + 1, played);
+		acts[n] = '\0';
+	}
+}
+
+static void test_every_order_of_ends(void)
+{
+	char acts[8] = "";
+	struct box b;
+	unsigned played = 0;
+	int before;
+
+	open_box(&b, ALLOWED "tls = \"name-only\"\n");
+	/* Pipes that are kept for the next one come first. */
+	play(&b, "fFrR");
+	before = count_fds();
+	play_all(&b, acts, 0, &played);
+	ok(played > 100, "%u orders", played);
+	ok(count_fds() <= before + 32, "descriptors: %d before, %d after", before, count_fds());
+	close_box(&b);
+}
+
+static int accepted(struct box *b)
+{
+	ok(settles(b), "it settles");
+	return accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Who does not read may have all descriptors of the gate, and no more than that. */
+static void test_no_descriptors_are_left(void)
+{
+	static char piece[1 << 16];
+	struct rlimit limit = { 0, 0 };
+	int client[2], server[2], next;
+	size_t sent = 0, got = 0;
+	struct box b;
+
+	open_box(&b, ALLOWED "tls = \"name-only\"\n");
+	for (size_t i = 0; i < ARRAY_SIZE(client); i++) {
+		client[i] = dial(&b);
+		server[i] = accepted(&b);
+	}
+	ok(stuff(&b, server[0]), "the first client does not read");
+	next = dup(server[0]);
+	close(next);
+	limit.rlim_cur = limit.rlim_max = (rlim_t)next;
+	ok(setrlimit(RLIMIT_NOFILE, &limit) == 0, "no more descriptors");
+	for (int i = 0; i < 200; i++) {
+		ssize_t n = send(server[1], piece, sizeof(piece), MSG_NOSIGNAL);
+
+		sent += n > 0 ? (size_t)n : 0;
+		ok(settles(&b), "it settles");
+		while ((n = recv(client[1], piece, sizeof(piece), 0)) > 0)
+			got += (size_t)n;
+	}
+	ok(got > 1u << 20 && got == sent, "the second is served: %zu of %zu", got, sent);
+	close_box(&b);
+}
+
+static _Noreturn void send_for_ever(const struct box *b)
+{
+	static const char bad[] = "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n";
+	static const char piece[1 << 16];
+	int fd = dial(b);
+
+	fcntl(fd, F_SETFL, 0);
+	if (send(fd, bad, sizeof(bad) - 1, 0) < 0)
+		_exit(1);
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0)
+			break;
+	while (send(fd, piece, sizeof(piece), MSG_NOSIGNAL) > 0)
+		;
+	_exit(0);
+}
+
+/* A refused client that never stops sending is cut, also if several do it. */
+static void test_a_refused_client_that_sends_for_ever(void)
+{
+	struct gate_status s = { .connections = 1 };
+	struct box b;
+	int status = 1;
+	pid_t pid;
+
+	open_box(&b, ALLOWED);
+	pid = fork();
+	if (pid == 0)
+		send_for_ever(&b);
+	while (s.connections || !b.n_denied) {
+		struct pollfd p = { .fd = gate_event_fd(b.gate), .events = POLLIN };
+
+		poll(&p, 1, 10);
+		gate_work(b.gate);
+		gate_get_status(b.gate, &s);
+	}
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "it was cut: %x", status);
+	is_int(b.n_denied, 1, "%s", b.last);
+	close_box(&b);
+}
+
+#define OTHER	0xc0000209u	/* 192.0.2.9 */
+
+/* A network of our own in which OTHER is an address like any: the loopback's are
+ * never dialled outside. */
+static bool enter_network(void)
+{
+	struct ifreq up = { .ifr_name = "lo" }, alias = { .ifr_name = "lo:1" };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(OTHER) } };
+	int fd;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return false;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	up.ifr_flags = IFF_UP;
+	memcpy(&alias.ifr_addr, &in, sizeof(in));
+	ok(ioctl(fd, SIOCSIFFLAGS, &up) == 0 && ioctl(fd, SIOCSIFADDR, &alias) == 0, "an address");
+	close(fd);
+	return true;
+}
+
+/* Half an answer of the proxy in front keeps nobody busy; what follows a whole one
+ * is the server's. */
+static void test_a_slow_proxy(void)
+{
+	struct cordon_err err;
+	char text[4096];
+	struct box b;
+	struct sockaddr_in in;
+	socklen_t n = sizeof(in);
+	int client, proxy;
+
+	if (!enter_network()) {
+		skip("no network of its own can be made");
+		return;
+	}
+	open_box(&b, CLOSED);
+	ok(getsockname(b.server, (struct sockaddr *)&in, &n) == 0, "its port");
+	snprintf(text, sizeof(text), "[network]\nallow = [\"192.0.2.9:%u\"]\n"
+		 "upstream_proxy = \"http://127.0.0.1:%u\"\n", b.port, ntohs(in.sin_port));
+	ok(gate_set_policy(b.gate, read_net(&b.arena, text, NULL, 0), &err) == 0, "%s", err.msg);
+	client = dial_at(&b, OTHER);
+	proxy = accepted(&b);
+	ok(settles(&b), "asked");
+	ok(strncmp(heard_by(proxy, text), "CONNECT 192.0.2.9:", 18) == 0, "asked: %s", text);
+	ok(send(proxy, "HTTP/1.1 200 OK\r\nA:", 20, 0) == 20, "half an answer");
+	ok(settles(&b), "which is waited for");
+	is_text(heard_by(client, text), "!EAGAIN", "and not passed on");
+	ok(send(proxy, " b\r\n\r\n220 hello\r\n", 17, 0) == 17, "the rest and more");
+	ok(settles(&b), "passed on");
+	is_text(heard_by(client, text), "220 hello\r\n", "what is the server's");
+	ok(send(client, "EHLO\r\n", 6, 0) == 6, "answered");
+	ok(settles(&b), "passed on");
+	is_text(heard_by(proxy, text), "EHLO\r\n", "to the server");
+	close(client);
+	close(proxy);
+	close_box(&b);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);	/* as the supervisor does: splice(2) has no flag for it */
+	return tap_run((struct tap_case[]){
+		TAP(test_every_order_of_ends), TAP(test_no_descriptors_are_left),
+		TAP(test_a_refused_client_that_sends_for_ever), TAP(test_a_slow_proxy), TAP_END });
+}
