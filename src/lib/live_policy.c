@@ -133,7 +133,8 @@ static int compile_network(const struct live_policy *p, struct generation *g,
 	if (!o.gate && net_has_gate(&p->about.plan->net))
 		return err_set(err, CORDON_E_HOST,
 			       "the network of this cordon cannot change: that needs %s (%s), "
-			       "which this machine does not offer", host_feature_name(FEATURE_TPROXY),
+			       "which this machine does not offer",
+			       host_feature_name(FEATURE_TPROXY),
 			       host_feature_about(FEATURE_TPROXY));
 	if (net_compile(policy, g->section, &o, &g->made.arena, &g->own, err) < 0)
 		return -1;

@@ -390,6 +390,24 @@ static int settle_guard(const struct policy *p, const struct host_caps *caps,
 	return 0;
 }
 
+/* All that a plan has which encloses the command. */
+static int compile_enclosed(const struct policy *p, const struct host_caps *caps,
+			    const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	if (compile_net(p, caps, r, plan, err) < 0)
+		return -1;
+	compile_namespaces(plan);
+	/* What is to end one command and not the others must be found. */
+	if (r->session && !(plan->clone_flags & CLONE_NEWPID))
+		return refuse_for(FEATURE_PID, err);
+	drop_uncounted(caps, plan);
+	name_enforcers(p, caps, plan);
+	if (check_counted(p, plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
+	    compile_blocked(p, r, plan, err) < 0 || settle_guard(p, caps, r, plan, err) < 0)
+		return -1;
+	return compile_filter(p, caps, r, plan, err);
+}
+
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err)
@@ -419,22 +437,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	}
 	if (plan.bare && r->session)
 		return refuse_for(FEATURE_USERNS, err);
-	if (!plan.bare) {
-		if (compile_net(p, caps, r, &plan, err) < 0)
-			return -1;
-		compile_namespaces(&plan);
-		/* What is to end one command and not the others must be found. */
-		if (r->session && !(plan.clone_flags & CLONE_NEWPID))
-			return refuse_for(FEATURE_PID, err);
-		drop_uncounted(caps, &plan);
-		name_enforcers(p, caps, &plan);
-		if (check_counted(p, &plan, err) < 0 ||
-		    files_compile(p, r, caps, &plan, err) < 0 ||
-		    compile_blocked(p, r, &plan, err) < 0 ||
-		    settle_guard(p, caps, r, &plan, err) < 0 ||
-		    compile_filter(p, caps, r, &plan, err) < 0)
-			return -1;
-	}
+	if (!plan.bare && compile_enclosed(p, caps, r, &plan, err) < 0)
+		return -1;
 	if (environment_compile(&p->base, r->environ, &plan.net, a, &plan.envp, err) < 0)
 		return -1;
 	*ret = plan;

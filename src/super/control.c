@@ -51,7 +51,8 @@ static int check_head(const struct control_head *h, struct cordon_err *err)
 	for (size_t i = 0; i < N_CONTROL_LISTS; i++) {
 		if (h->counts[i] < rows[h->type].least[i] || h->counts[i] > rows[h->type].most[i])
 			return err_set(err, CORDON_E_PEER,
-				       "a message '%s' with %u texts in list %zu", rows[h->type].name, h->counts[i], i);
+				       "a message '%s' with %u texts in list %zu",
+				       rows[h->type].name, h->counts[i], i);
 		words += h->counts[i];
 	}
 	if (h->n_bytes > rows[h->type].max_bytes || words > h->n_bytes)

@@ -91,6 +91,7 @@ static int execute(const struct native_command *c)
 static int launch_main(void *arg)
 {
 	struct launch *l = arg;
+	bool settled = true;
 	sigset_t mask;
 	int error = 0;
 
@@ -98,8 +99,8 @@ static int launch_main(void *arg)
 	sigfillset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (l->streams) {
-		if (!settle(l))
-			error = -errno;
+		settled = settle(l);
+		error = settled ? 0 : errno;
 	} else if (l->command->io.controlling) {
 		setpgid(0, 0);
 		tcsetpgrp(0, getpid());
@@ -108,8 +109,7 @@ static int launch_main(void *arg)
 	}
 	sigemptyset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (!error)
-		error = execute(l->command);
+	error = settled ? execute(l->command) : -error;
 	l->error = error;
 	if (l->told >= 0)
 		(void)!write(l->told, &error, sizeof(error));
