@@ -358,6 +358,12 @@ static bool is_over(const struct conn *c)
 	       (c->server_gone && c->down.eof && !is_pending(&c->down));
 }
 
+/* A client that closed its unix socket has sent what it sent: that is no reset. */
+static bool has_only_closed(const struct conn *c)
+{
+	return c->is_unix && !c->server_gone;
+}
+
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -395,6 +401,22 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
+/* What follows from what was moved. */
+static void settle(struct conn *c, enum moved up, enum moved down)
+{
+	if (up == MOVED_BROKEN || down == MOVED_BROKEN || is_over(c)) {
+		conn_end(c, up == MOVED_BROKEN || !has_only_closed(c), NULL);
+		return;
+	}
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
 	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
@@ -414,16 +436,5 @@ void relay_move(struct conn *c, bool up, bool down)
 		moved_up = move_up(c);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
-		/* A client that only closed its unix socket has sent what it sent. */
-		conn_end(c, moved_up == MOVED_BROKEN || !c->is_unix || c->server_gone, NULL);
-		return;
-	}
-	pass_end(&c->up, c->server.fd);
-	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
-		conn_end(c, false, NULL);
-	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
-		 wait_for(c, &c->server, &c->down, &c->up) < 0)
-		conn_end(c, true, "no more descriptors can be watched");
+	settle(c, moved_up, moved_down);
 }
