@@ -13,13 +13,15 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
     hold    a file below W/out that another process has open, mapped and beside it
+    lacks   features that the machine does not have inside (tests/without.c); the run
+            does without
     alone   what the kernel or nobody outside can do is proved inside only: why
 """
 import collections
 
 Row = collections.namedtuple(
-    "Row", "name act setup told opts who files serve home hold alone", defaults=(
-        "", "", "", "both", {}, (), "home", "", ""))
+    "Row", "name act setup told opts who files serve home hold alone lacks", defaults=(
+        "", "", "", "both", {}, (), "home", "", "", ""))
 ROWS = []
 
 
@@ -244,6 +246,60 @@ row("an interface that is up", "grep -v lo: /proc/net/dev | grep :")
 for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"),
                  ("audit", "both"), ("generic", "both"), ("uevent", "both"), ("diag", "both")):
     row(f"a socket of the kind {act}", f"./probe {act}", who=who)
+
+# --- network, where a proxy is all there is -----------------------------------------
+
+SOCKS = """py:import os, socket
+port = int(os.environ['PORT'])
+if 'CORDON_PROXY' not in os.environ:
+    socket.create_connection(({0!r}, port), 2)
+else:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ['CORDON_PROXY'][5:])
+    s.sendall(b'\\5\\1\\0')
+    assert s.recv(2) == b'\\5\\0'
+    s.sendall(b'\\5\\1\\0\\3' + bytes([len({0!r})]) + {0!r}.encode() + port.to_bytes(2, 'big'))
+    assert s.recv(10)[1] == 0
+"""
+
+
+def behind(name, act, opts="", **rest):
+    row("behind a proxy: " + name, act, lacks="net", opts="--allow-host a.example " + opts, **rest)
+
+
+for address in ("127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1"):
+    behind(f"a server on the loopback, as {address}", SOCKS.format(address),
+           serve=("tcp6" if address == "::1" else "tcp",), opts="--env PORT")
+behind("a server on the loopback, without it",
+       "py:import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 2)",
+       serve=("tcp",), opts="--env PORT")
+for family, kind in (("INET", "STREAM"), ("INET", "DGRAM"), ("INET6", "STREAM"), ("INET6", "DGRAM")):
+    behind(f"a socket of the kind {family} {kind}",
+           f"py:import socket; socket.socket(socket.AF_{family}, socket.SOCK_{kind})")
+behind("a socket of MPTCP", "py:import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)")
+for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"), ("diag", "both")):
+    behind(f"a socket of the kind {act}", f"./probe {act}", who=who)
+for act in ("uring", "new-net", "new-user", "clone-user", "i386"):
+    behind(f"kernel: {act}", f"./probe {act}")
+behind("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
+behind("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
+behind("a socket in the workspace, bound to a relative path", CONNECT.format("s"),
+       serve=("./ws/s",))
+behind("a datagram to a socket in the workspace",
+       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
+       serve=("ws/s:dgram",))
+behind("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
+behind("a datagram to a socket without a path",
+       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto("
+       "b'x', '\\0cordon-attack')", serve=("@cordon-attack:dgram",))
+behind("a socket without a path, with all of / readable", CONNECT.format("\0cordon-attack"),
+       serve=("@cordon-attack",), opts="-r /")
+for what, act in (("removed", "rm /run/cordon/proxy"),
+                  ("replaced", "mv /run/cordon/proxy /run/cordon/p"),
+                  ("closed to others", "chmod 777 /run/cordon/proxy"),
+                  ("with another beside it", "py:import socket; "
+                   "socket.socket(socket.AF_UNIX).bind('/run/cordon/other')")):
+    behind(f"the proxy, {what}", act, alone="there is none outside")
 
 # --- kernel code that nobody needs ------------------------------------------------
 
