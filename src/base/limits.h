@@ -51,6 +51,8 @@
 #define MAX_PEEK_CHUNK_LINE	256		/* a chunk's size with its extensions */
 #define MAX_PEEK_EXTENSIONS	64		/* of one TLS ClientHello */
 #define MAX_PEEK_WHY		640		/* why a connection was refused, in words */
+#define MAX_PROXY_ASK		4096		/* bytes in which a client says whom it wants */
+#define MAX_PROXY_ASKS		64		/* clients that have not, beyond all connections */
 #define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
 #define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
 #define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */

@@ -17,6 +17,8 @@ const struct host *conn_host(const struct conn *c, struct host *room)
 {
 	if (c->name)
 		return &c->name->host;
+	if (c->ask)
+		return &c->ask->host;
 	host_from_addr(&c->addr, room);
 	return room;
 }
@@ -89,6 +91,8 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 	leave_state(c);
 	if (c->is_told)
 		tell(c, GATE_CLOSED, reason, NULL);
+	if (c->ask)
+		proxy_end(c);
 	c->state = CONN_ENDED;
 	if (reset) {
 		close_hard(g, &c->client);
@@ -245,6 +249,10 @@ void conn_refuse(struct conn *c, const char *reason, const char *hint)
 	struct host room;
 
 	tell(c, GATE_DENIED, reason, hint);
+	if (c->ask) {
+		proxy_refuse(c, reason, hint);
+		return;
+	}
 	/* Bytes of the server may have gone to the client, or none will come. */
 	if (c->down.n_bytes || c->state == CONN_RELAY || !speaks_first(c->port)) {
 		conn_end(c, true, reason);
@@ -274,6 +282,10 @@ void conn_refuse_bytes(struct conn *c)
 
 	peek_refusal_print(&c->peek->refusal, &c->peek->to, why);
 	tell(c, GATE_DENIED, why, hint);
+	if (c->ask) {
+		proxy_refuse(c, why, hint);
+		return;
+	}
 	if (!may_answer) {
 		conn_end(c, true, why);
 		return;
@@ -288,14 +300,18 @@ void conn_refuse_bytes(struct conn *c)
 static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct conn *c = CONTAINER(w, struct conn, client);
+	/* Of TCP this may be half an end; of a unix socket it is a whole one. */
+	uint32_t gone = EPOLLERR | (c->is_unix ? (uint32_t)EPOLLHUP : 0);
 
 	(void)g;
 	if (c->state == CONN_REFUSE)
 		refuse_ready(c);
-	else if ((events & EPOLLERR) && c->state != CONN_RELAY)
+	else if ((events & gone) && c->state != CONN_RELAY)
 		conn_end(c, true, NULL);
+	else if (c->state == CONN_ASK)
+		proxy_ready(c);
 	else {
-		c->client_gone |= (events & EPOLLERR) != 0;
+		c->client_gone |= (events & gone) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLOUT, events & ~(uint32_t)EPOLLIN);
 	}
 }
@@ -315,8 +331,7 @@ void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
 	}
 }
 
-/* NULL: without memory; `fd` is closed then. */
-static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
+struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 	int one = 1;
@@ -351,8 +366,7 @@ static bool is_loopback(const struct host_addr *a)
 	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
 }
 
-/* On to the first verdict, which dial_start() asks for. */
-static void enter_resolve(struct conn *c)
+void conn_resolve(struct conn *c)
 {
 	struct host room;
 
@@ -423,7 +437,7 @@ static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
 		conn_end(c, true, NULL);
 		return;
 	}
-	enter_resolve(c);
+	conn_resolve(c);
 }
 
 void conn_accept(struct gate *g, struct watch *listener, uint32_t events)
@@ -517,6 +531,8 @@ void conn_connected(struct conn *c)
 	timer_stop(c->g, &c->timer);
 	c->state = CONN_RELAY;
 	conn_tell_allowed(c);
+	if (c->ask && !proxy_connected(c))
+		conn_end(c, true, NULL);
 	relay_move(c, true, true);
 }
 
@@ -562,7 +578,7 @@ void conn_judge_all(struct gate *g)
 		const char *why;
 
 		next = c->next;
-		if (c->is_exposed || c->state == CONN_REFUSE)
+		if (c->is_exposed || c->state == CONN_REFUSE || c->state == CONN_ASK)
 			continue;
 		why = find_objection(c, &v);
 		if (!why) {

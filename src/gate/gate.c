@@ -345,6 +345,8 @@ static int join(struct gate *g, struct watch *w, int *fd,
 
 static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 {
+	bool by_proxy = g->net->rung == NET_PROXY;
+
 	if (join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
 	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
@@ -355,7 +357,8 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 
 		if (g->n_listeners == MAX_NET_PORTS)
 			break;
-		rc = join(g, &g->listeners[g->n_listeners], fd, conn_accept, err);
+		rc = join(g, &g->listeners[g->n_listeners], fd,
+			  by_proxy ? proxy_accept : conn_accept, err);
 		if (rc < 0)
 			return -1;
 		g->n_listeners += (size_t)rc;

@@ -56,7 +56,7 @@ struct gate {
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
 	struct name *proxy;		/* the proxy in front, or NULL; not in the table */
-	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one */
+	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one, or the proxy's */
 	size_t n_listeners;
 	struct watch dns, dns_stream, refusals;
 	struct table table;
@@ -119,6 +119,9 @@ void conn_judge_all(struct gate *g);
 void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
+
+/* proxy_serve.c */
+void proxy_accept(struct gate *g, struct watch *listener, uint32_t events);
 
 /* resolve.c: the answers, or none, are put into the name's entry, and then
  * conn_resolved() and flow_resolved() called: later, or before this returns when

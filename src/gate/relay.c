@@ -395,10 +395,35 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
+/* False: one of them is broken; *ret_up says whether it is the client's. */
+static bool move_both(struct conn *c, bool up, bool down, bool *ret_up)
+{
+	bool asked = c->peek && peek_wants_response(c->peek);
+	enum moved m = down ? move_down(c) : MOVED_ALL;
+
+	/* The answer may have freed what was held. */
+	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked)) {
+		m = move_up(c);
+		*ret_up = m == MOVED_BROKEN;
+	}
+	return m != MOVED_BROKEN;
+}
+
+/* What has come to its end is passed on; for the rest we wait. */
+static void pass_ends(struct conn *c)
+{
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
-	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
-	bool asked = c->peek && peek_wants_response(c->peek);
+	bool whole, up_broken = false;
 
 	/* Who asked for this may have found it ended. */
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
@@ -407,22 +432,12 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	if (down)
-		moved_down = move_down(c);
-	/* The answer may have freed what was held. */
-	if (c->state == CONN_RELAY && (up || asked))
-		moved_up = move_up(c);
+	whole = move_both(c, up, down, &up_broken);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
-		conn_end(c, true, NULL);
-		return;
-	}
-	pass_end(&c->up, c->server.fd);
-	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
-		conn_end(c, false, NULL);
-	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
-		 wait_for(c, &c->server, &c->down, &c->up) < 0)
-		conn_end(c, true, "no more descriptors can be watched");
+	/* A client that only closed its unix socket has sent what it sent. */
+	if (!whole || is_over(c))
+		conn_end(c, up_broken || !c->is_unix || c->server_gone, NULL);
+	else
+		pass_ends(c);
 }

@@ -331,6 +331,9 @@ static void warn_waived(const struct plan *plan, const struct cordon_run_options
 	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
 		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
 				"files anywhere, are not held");
+	if (!plan->bare && plan->net.rung == NET_PROXY)
+		buf_puts(&line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
+				"names");
 	o->warn(o->warn_arg, buf_text(&line));
 }
 
@@ -349,6 +352,9 @@ struct attempt {
 /* What stands in the way, and what the doctor says about it. */
 static void add_hint(struct attempt *a, enum host_feature missing)
 {
+	static const char proxy_hint[] =
+		"or say may_lack = [\"net\"] in the policy: allowed hosts are then reached through "
+		"a proxy on a unix socket (CORDON_PROXY), by programs that speak to one";
 	const struct host_finding *f = &a->report.findings[missing];
 
 	/* What a gate is missing for was named. */
@@ -357,7 +363,11 @@ static void add_hint(struct attempt *a, enum host_feature missing)
 		err_set(&a->res.err, CORDON_E_HOST,
 			"the policy needs %s (%s), which this machine does not offer: %s",
 			host_feature_name(missing), host_feature_about(missing), f->detail);
-	if (f->hint[0])
+	if (missing == FEATURE_NET &&
+	    net_find_rung(&a->c->policy.base, &a->report.caps) == NET_PROXY)
+		a->res.hint = arena_printf(&a->c->arena, "%s%s%s", f->hint,
+					   f->hint[0] ? "\n" : "", proxy_hint);
+	else if (f->hint[0])
 		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
 }
 

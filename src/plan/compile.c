@@ -112,12 +112,15 @@ static unsigned needed(const struct policy *p, unsigned have)
 }
 
 /* What this run may do without.  What judges hosts is never one of several
- * walls: a run goes without it only when it goes without everything. */
-static unsigned dispensable(const struct policy *p, const struct plan_request *r)
+ * walls: a run goes without it only when it goes without everything, and without
+ * a network namespace only where a proxy judges them as well. */
+static unsigned dispensable(const struct policy *p, const struct host_caps *caps,
+			    const struct plan_request *r)
 {
 	unsigned required = named(&p->base.f[F_REQUIRE]);
 
-	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base))
+	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base) &&
+	    net_find_rung(&p->base, caps) != NET_PROXY)
 		required |= BIT(NET);
 
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
@@ -164,7 +167,7 @@ static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r)
 {
-	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, r);
+	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, caps, r);
 	unsigned missing = needed(p, have) & ~have & ~may_lack;
 
 	for (int i = 0; i < N_PROTECTIONS; i++)
@@ -394,7 +397,7 @@ static int settle_guard(const struct policy *p, const struct host_caps *caps,
 {
 	if ((!plan->n_guarded && !plan->n_rules) || (caps->notify && caps->seccomp))
 		return 0;
-	if (!(dispensable(p, r) & BIT(SECCOMP)))
+	if (!(dispensable(p, caps, r) & BIT(SECCOMP)))
 		return refuse_for(FEATURE_NOTIFY, err);
 	plan->n_guarded = plan->n_rules = 0;
 	plan->enforced &= ~BIT(SECCOMP);
@@ -422,8 +425,6 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (check_built(p, err) < 0)
 		return -1;
 	compile_limits(p, &plan.limits);
-	if (environment_compile(&p->base, r->environ, a, &plan.envp, err) < 0)
-		return -1;
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		if (check_protections(p, caps, r, &plan, err) < 0)
 			return -1;
@@ -444,6 +445,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		    compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}
+	if (environment_compile(&p->base, r->environ, &plan.net, a, &plan.envp, err) < 0)
+		return -1;
 	*ret = plan;
 	return 0;
 }

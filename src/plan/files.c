@@ -289,7 +289,13 @@ static void add_network(struct files *f)
 					"services: files\nethers: files\nrpc: files\n" },
 	};
 
-	if (!net_has_gate(&f->plan->net) || f->in_place)
+	if (f->plan->net.rung == NET_PROXY) {
+		/* Where everything is the host's, only /run is sure to be there. */
+		add_mount(f, MOUNT_PROXY, f->whole ? "cordon/" NET_PROXY_NAME : NET_PROXY_NAME,
+			  f->whole ? "/run" : NET_PROXY_DIR);
+		return;
+	}
+	if (!net_is_routed(&f->plan->net) || f->in_place)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
@@ -480,7 +486,7 @@ static int add_masks(struct files *f)
 		mask_credentials(f, f->request->own_home);
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
-	if (f->whole)
+	if (f->whole && f->plan->net.rung != NET_PROXY)
 		mask(f, "/run");
 	for (size_t i = 0; i < deny->n; i++) {
 		const char *path = deny->items[i].text.s;
@@ -529,6 +535,7 @@ static bool is_covered(const struct plan *p, const char *path)
 		const struct plan_mount *m = &p->mounts[i];
 
 		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    m->kind != MOUNT_PROXY &&
 		    path_within(path, m->source))
 			return true;
 	}

@@ -33,6 +33,7 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
+	MOUNT_PROXY,		/* a directory in which the gate listens on a socket, `source` */
 	MOUNT_TEXT,		/* a read-only file that holds source, in place of what is there */
 	N_PLAN_MOUNT_KINDS
 };
@@ -45,7 +46,7 @@ struct plan_mount {
 	bool keep;		/* what the target leads to, if anything, over itself */
 	bool file;		/* keep: unless it is a directory */
 	bool plain;		/* left out if a link is on the way to the source */
-	const char *source;	/* path on the host, link target, or text */
+	const char *source;	/* path on the host, link target, name or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
 };

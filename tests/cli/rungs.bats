@@ -13,7 +13,6 @@ cordon_without() {
 	"${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without" "$features" \
 		"$CORDON" "$@" >"$place/.out" 2>"$place/.err" || status=$?
 	out=$(cat "$place/.out")
-	err=$(cat "$place/.err")
 }
 
 # Work in a directory that is not HOME.

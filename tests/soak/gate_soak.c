@@ -304,8 +304,8 @@ static void check_fates(const struct soak *s, const struct tally *t)
 		n_allowed += s->fates[i] & FATE_ALLOWED;
 		n_denied += (s->fates[i] & FATE_DENIED) != 0;
 	}
-	printf("# %lu connections: %zu allowed, %zu denied; %lu answers, %lu 403, %lu cut, %lu MB\n",
-	       t->connections, n_allowed, n_denied, t->answered, t->refused, t->cut,
+	printf("# %lu connections: %zu allowed, %zu denied; ", t->connections, n_allowed, n_denied);
+	printf("%lu answers, %lu 403, %lu cut, %lu MB\n", t->answered, t->refused, t->cut,
 	       t->bytes >> 20);
 	is_int((long long)s->n_fates - 1, (long long)t->connections,
 	       "each connection of a client has a decision");

@@ -147,7 +147,8 @@ static void test_a_body_in_pieces_to_a_slow_server(void)
 	client = dial(&b);
 	server = taken(&b);
 	for (int idle = 0; got < text.n && idle < 100; idle++) {
-		ssize_t k = sent < text.n ? send(client, text.data + sent, text.n - sent, MSG_NOSIGNAL) : 0;
+		size_t left = text.n - sent;
+		ssize_t k = left ? send(client, text.data + sent, left, MSG_NOSIGNAL) : 0;
 
 		sent += k > 0 ? (size_t)k : 0;
 		work(&b, k > 0 ? 0 : 1);
@@ -155,7 +156,8 @@ static void test_a_body_in_pieces_to_a_slow_server(void)
 			continue;
 		k = recv(server, piece, sizeof(piece), 0);
 		if (k > 0) {
-			same &= got + (size_t)k <= text.n && memcmp(text.data + got, piece, (size_t)k) == 0;
+			same &= got + (size_t)k <= text.n &&
+				memcmp(text.data + got, piece, (size_t)k) == 0;
 			got += (size_t)k;
 			idle = 0;
 		}

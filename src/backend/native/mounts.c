@@ -12,11 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
 
+#define PROXY_BACKLOG	512
 #define NO_SOURCE	(-1)
 #define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
@@ -450,6 +453,41 @@ static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UN
 	return 0;
 }
 
+/* The gate's listener, at `name` in an empty mount; -1 with errno. */
+static int open_proxy(int mnt, const char *name)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
+	/* Only the working directory leads there; it is another one again when the
+	 * root is entered. */
+	if (fd < 0 || fchdir(mnt) < 0 || (strchr(name, '/') && mkdir("cordon", 0755) < 0) ||
+	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 || chmod(name, 0600) < 0 ||
+	    listen(fd, PROXY_BACKLOG) < 0)
+		return -1;
+	return fd;
+}
+
+/* Read-only, so that nobody inside puts another socket in its place. */
+static int mount_proxy(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		       const struct target *t, struct cordon_err *err)
+{
+	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int mnt = new_fs("tmpfs", options, 2,
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+
+	if (mnt < 0)
+		return -1;
+	in->fds.fd[NATIVE_GATE] = open_proxy(mnt, m->source);
+	if (in->fds.fd[NATIVE_GATE] < 0 || sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
+	    make_place(in, t, true) < 0 || attach(mnt, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the proxy in '%s'", m->target);
+	close(mnt);
+	return 0;
+}
+
 /* Texts are named by their place in the list. */
 static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
 {
@@ -636,7 +674,7 @@ static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
 	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
-	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,
+	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,	    [MOUNT_PROXY] = mount_proxy,
 };
 static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
 
