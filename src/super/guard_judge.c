@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -139,5 +141,101 @@ int guard_check_landing(const struct guard_place *from, const struct guard_place
 	for (size_t i = 0; rc == 0 && i < to->rests.n; i++)
 		rc = scan(at, to->rests.items[i].parts, to->rests.items[i].n);
 	/* What can not be read may hold anything. */
+	return rc < 0 ? 1 : rc;
+}
+
+/* ---- leaving --------------------------------------------------------------- */
+
+/* The text of a mount point up to the next blank: the kernel writes blanks and
+ * backslashes in octal.  Returns its bytes. */
+static size_t unescape(char *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; text[i] && text[i] != ' '; n++) {
+		unsigned c;
+
+		if (text[i] == '\\' && sscanf(text + i + 1, "%3o", &c) == 1) {
+			text[n] = (char)c;
+			i += 4;
+		} else {
+			text[n] = text[i++];
+		}
+	}
+	return n;
+}
+
+/* Does the way to this mount point lead through the directory `st` of that name?
+ * It may be in sight in two places: so the name is only why to look. */
+static int leads_through(char *point, struct str name, const struct stat *st)
+{
+	size_t n = unescape(point);
+	struct stat on_way;
+
+	for (size_t i = 1, from = 1; i < n; i++) {
+		if (point[i] != '/')
+			continue;
+		point[i] = '\0';
+		if (str_eq((struct str){ point + from, i - from }, name)) {
+			if (stat(point, &on_way) < 0)
+				return guard_rc(-1);
+			if (on_way.st_dev == st->st_dev && on_way.st_ino == st->st_ino)
+				return 1;
+		}
+		point[i] = '/';
+		from = i + 1;
+	}
+	return 0;
+}
+
+/* Does a mount of the tree stand below this directory?  1: yes; or -errno. */
+static int has_mount_below(const struct guard_actor *a, struct str name, const struct stat *st)
+{
+	int fd = openat(a->w->self, "mountinfo", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	int rc = f ? 0 : guard_rc(-1);
+	char *line = NULL;
+	size_t size = 0;
+
+	while (f && rc == 0 && getline(&line, &size, f) > 0) {
+		char *point = line;
+
+		/* number, parent, device, root, mount point */
+		for (int i = 0; point && i < 4; i++) {
+			point = strchr(point, ' ');
+			if (point)
+				point++;
+		}
+		rc = point ? leads_through(point, name, st) : -EIO;
+	}
+	if (f && rc == 0 && ferror(f))
+		rc = -EIO;
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		fd_close(&fd);
+	return rc;
+}
+
+/* A directory goes with what is mounted in it, so this run would notice nothing:
+ * but the next one, which finds no denied file where its policy says one is, masks
+ * none, and what was denied is there under another name.  So such a directory
+ * stays, as what is masked itself does.  A link where a guarded name's path leads
+ * through is what says where that is. */
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *p,
+			enum guard_verdict verdict)
+{
+	struct stat st;
+	int rc;
+
+	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return guard_rc(-1);
+	if (S_ISLNK(st.st_mode))
+		return verdict == GUARD_PREFIX;
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	rc = has_mount_below(a, (struct str){ p->last, p->n_last }, &st);
+	/* What can not be told may be so. */
 	return rc < 0 ? 1 : rc;
 }

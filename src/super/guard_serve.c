@@ -176,9 +176,18 @@ static int may_land(struct guard_actor *a, const struct guard_place *from,
 	return rc == 1 ? guard_refuse(a, to->path) : rc;
 }
 
+/* 0, or -errno when what stands there may not go elsewhere. */
+static int may_leave(struct guard_actor *a, const struct guard_place *p, enum guard_verdict verdict)
+{
+	int rc = guard_check_leaving(a, p, verdict);
+
+	return rc == 1 ? guard_refuse(a, p->path) : rc;
+}
+
 static int rename_alone(struct guard_actor *a, struct guard_place *from, struct guard_place *to)
 {
 	enum guard_verdict from_is = GUARD_HELD, to_is = GUARD_HELD;
+	bool exchange = a->req.flags & RENAME_EXCHANGE;
 	int rc = guard_judge(a, from, &from_is);
 
 	if (rc == 0)
@@ -189,8 +198,13 @@ static int rename_alone(struct guard_actor *a, struct guard_place *from, struct 
 		return guard_rc(-1);
 	if (from_is == GUARD_HELD)
 		return guard_refuse(a, from->path);
-	rc = may_land(a, from, to, to_is);
-	if (rc == 0 && a->req.flags & RENAME_EXCHANGE && exists(to))
+	rc = may_leave(a, from, from_is);
+	if (rc == 0)
+		rc = may_land(a, from, to, to_is);
+	exchange = exchange && exists(to);
+	if (rc == 0 && exchange)
+		rc = may_leave(a, to, to_is);
+	if (rc == 0 && exchange)
 		rc = may_land(a, to, from, from_is);
 	if (rc < 0)
 		return rc;
