@@ -148,7 +148,11 @@ static int add_socket(struct found *f, const char *dir, const char *name)
 	struct stat st;
 
 	if (path_resolve(f->plan->arena, str_from(name), dir, &real, &ignored) < 0 ||
-	    stat(real, &st) < 0 || !S_ISSOCK(st.st_mode) || !is_shown(f->plan, real))
+	    !is_shown(f->plan, real))
+		return 0;
+	/* In a folder that is closed to us there may be one: the command can open
+	 * the folder if it is its own. */
+	if (stat(real, &st) < 0 ? errno != EACCES : !S_ISSOCK(st.st_mode))
 		return 0;
 	return add_mask(f, real);
 }
@@ -276,21 +280,37 @@ static int walk_entry(struct walk *w, int dir, const char *path, const struct di
 	return e->d_type == DT_DIR || e->d_type == DT_UNKNOWN ? walk(w, dir, full) : 0;
 }
 
+/* 0 if what is below a folder that did not open is not the command's to read.  Its
+ * owner can make it readable again, and so can a command that has its uid. */
+static int check_closed(struct walk *w, int parent, const char *name, const char *path)
+{
+	int why = errno;
+	struct stat st;
+
+	if (why == ENOENT || why == ENOTDIR || why == ELOOP)
+		return 0;
+	if (why == EACCES && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_uid != geteuid())
+		return 0;
+	errno = why;
+	return err_sys(w->found->err, CORDON_E_HOST,
+		       "cannot look through '%s' for names that are denied or protected", path);
+}
+
 /* Only entered for policies with such patterns: nothing else is walked. */
 static int walk(struct walk *w, int parent, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	int fd = openat(parent, parent == AT_FDCWD ? path : slash + 1,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *name = parent == AT_FDCWD ? path : strrchr(path, '/') + 1;
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	int rc = 0;
 
 	if (!d) {
+		rc = check_closed(w, parent, name, path);
 		if (fd >= 0)
 			close(fd);
-		/* What we cannot list, the command cannot either. */
-		return 0;
+		return rc;
 	}
 	if (++w->depth > MAX_WALK_DEPTH)
 		rc = err_set(w->found->err, CORDON_E_HOST, "'%s' is too deep to look through",
