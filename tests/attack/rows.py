@@ -13,12 +13,13 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
     alone   what the kernel or nobody outside can do is proved inside only: why
+    before  shell text of an earlier command, run where and as the act is
 """
 import collections
 
 Row = collections.namedtuple(
-    "Row", "name act setup told opts who files serve home alone", defaults=(
-        "", "", "", "both", {}, (), "home", ""))
+    "Row", "name act setup told opts who files serve home alone before", defaults=(
+        "", "", "", "both", {}, (), "home", "", ""))
 ROWS = []
 
 
@@ -130,6 +131,28 @@ row("denied: made anew", "echo x > n", opts="--deny n")
 
 # --- files: things of the kernel -------------------------------------------------
 
+row("denied: a folder above it, renamed", "mv a x", setup=DENY, opts="--deny a/b/s")
+row("denied: a folder above it, exchanged", "./probe exchange a", setup=DENY, opts="--deny a/b/s")
+row("denied: a folder above it, renamed by an earlier command", "cat x/b/s", setup=DENY,
+    opts="--deny a/b/s", before="mv a x")
+row("denied: a folder above it, renamed under another name of it", "cat x/s", setup=DENY,
+    opts="--deny a/b/s", before="cd /proc/self/cwd/a && mv b ../x")
+row("denied: a folder above it, closed by an earlier command", "chmod 755 a; cat a/b/s",
+    setup=DENY, opts="--deny a/b/s", before="chmod 0 a")
+row("denied: a pattern", "cat a/.env", setup="mkdir a; echo x > a/.env", opts="--deny **/.env")
+row("denied: a pattern, renamed by an earlier command", "cat x/.env || cat x/env",
+    setup="mkdir a; echo x > a/.env", opts="--deny **/.env", before="mv a x; mv x/.env x/env")
+row("keys of HOME in a folder that an earlier command renamed", "cat c/gh/hosts.yml", home="ws",
+    setup="mkdir -p .config/gh; echo k > .config/gh/hosts.yml", before="mv .config c")
+row("protected: .git, renamed by an earlier command", "echo evil > g/hooks/a", setup=GIT,
+    before="mv .git g")
+row("protected: a link .git, renamed", "mv .git x",
+    setup="mkdir -p g/hooks; touch g/config; ln -s g .git")
+row("read-only in the workspace: above it renamed by an earlier command", "echo x > b/ro/f",
+    setup="mkdir -p a/ro", opts="-r a/ro", before="mv a b")
+row("a stream that is /dev/null, its mode", "py:import os; os.fchmod(0, 0o666)", who="root")
+row("a stream that is /dev/null, its times", "py:import os; os.utime(0)")
+row("a stream that is a device", "test -c /proc/self/fd/0", who="root", files={0: "/dev/kmsg"})
 row("a set-user-id file", "./probe set-id")
 row("a set-user-id file at birth", "./probe set-id-at-birth")
 row("a device node", "./probe node", who="root")
@@ -156,6 +179,11 @@ CONNECT = "py:import socket; socket.socket(socket.AF_UNIX).connect({!r})"
 row("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
 row("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
 row("a socket in the workspace, bound to a relative path", CONNECT.format("s"), serve=("./ws/s",))
+row("a socket in a folder that an earlier command closed", "chmod 755 d; python3 -c "
+    "\"import socket; socket.socket(socket.AF_UNIX).connect('d/s')\"", serve=("ws/d/s",),
+    before="chmod 0 d")
+row("a socket in a folder that an earlier command renamed", CONNECT.format("x/s"),
+    serve=("ws/d/s",), before="mv d x")
 row("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
 row("a socket without a path, network public", CONNECT.format("\0cordon-attack"),
     serve=("@cordon-attack",), opts="--network public")
