@@ -268,6 +268,11 @@ row("memory: shared maps", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
     "for i in range(0, 300 << 20, 4096): m[i] = 1", opts=BIG)
 row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
     "fd = os.memfd_create('y')\nfor i in range(300): os.write(fd, bytes(1 << 20))", opts=BIG)
+row("memory: TCP connections to itself", "py:import socket\ns = socket.create_server(('127.0.0.1', 0)"
+    ", backlog=900)\nkeep, sent = [s], 0\nfor i in range(400):\n"
+    " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
+    " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
+    " except BlockingIOError: pass\nassert sent > 100 << 20, sent", opts=BIG, who="root")
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
