@@ -68,6 +68,12 @@ row("a preset that is a link to keys", "cat ~/.bun/id",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
 row("credentials in a preset", "cat ~/.cargo/credentials.toml",
     setup="mkdir ../home/.cargo; echo k > ../home/.cargo/credentials.toml")
+row("credentials of uv in a preset", "cat ~/.local/share/uv/credentials/credentials.toml",
+    setup="mkdir -p ../home/.local/share/uv/credentials; "
+    "echo k > ../home/.local/share/uv/credentials/credentials.toml")
+row("private keys of .NET in a preset", "cat ~/.dotnet/corefx/cryptography/x509stores/my/k.pfx",
+    setup="cd ../home; mkdir -p .dotnet/corefx/cryptography/x509stores/my; "
+    "echo k > .dotnet/corefx/cryptography/x509stores/my/k.pfx")
 row("/etc/shadow", "cat /etc/shadow", who="root")
 row("/etc/shadow with all of / readable", "cat /etc/shadow", who="root", opts="-r /")
 row("a file of /etc that nobody needs", "cat /etc/fstab || cat /etc/hostname")
@@ -251,7 +257,7 @@ row("capabilities to come", "! grep -q CapBnd:.0000000000000000 /proc/self/statu
 
 for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
              "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
-             "GOOGLE_APPLICATION_CREDENTIALS"):
+             "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2"):
     row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
 row("a variable that nobody named", "env | grep s3cret-OTHER")
 
