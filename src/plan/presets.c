@@ -116,7 +116,8 @@ const char *const stripped_variables[] = {
 	/* the same names without an owner, with a number, or run together */
 	"API_KEY", "API_TOKEN", "API_SECRET", "ACCESS_TOKEN", "AUTH_TOKEN", "SECRET_KEY",
 	"PRIVATE_KEY", "CLIENT_SECRET", "PASSWORD", "PASSWD", "*APIKEY", "*APIKEYS", "*_API_KEY_*",
-	"*_SECRETKEY", "*_ACCESSKEY", "*_ACCESS_KEY", "OPENAI_KEY*", "ANTHROPIC_KEY*", "*_OPENAI_KEY*",
+	"*_SECRETKEY", "*_ACCESSKEY", "*_ACCESS_KEY", "OPENAI_KEY*", "ANTHROPIC_KEY*",
+	"*_OPENAI_KEY*",
 	"GH_PAT", "*_PAT", "HUB_TOKEN", "BEARER_TOKEN", "*_BEARER_TOKEN", "*_OAUTH_TOKEN",
 	"*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY", "*_SECRET_ACCESS_KEY",
 	"*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID", "AWS_*KEY*", "AWS_*TOKEN*",

@@ -192,7 +192,7 @@ static int leads_through(char *point, struct str name, const struct stat *st)
 static int has_mount_below(const struct guard_actor *a, struct str name, const struct stat *st)
 {
 	int fd = openat(a->w->self, "mountinfo", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
 	int rc = f ? 0 : guard_rc(-1);
 	char *line = NULL;
 	size_t size = 0;

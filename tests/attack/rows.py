@@ -292,6 +292,8 @@ row("processes: threads", "py:import threading,time\n"
     "[i.start() for i in t]", opts="--processes 20")
 row("file size", "truncate -s 20M f", opts="--file-size 10M")
 row("file size: written", "head -c 20M /dev/zero > f", opts="--file-size 10M")
+row("core files for a program outside", "py:import resource as r\nr.setrlimit(r.RLIMIT_CORE, (0, 0))\n"
+    "assert r.getrlimit(r.RLIMIT_CORE)[0] != 1")
 row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-files 50")
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
 row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
