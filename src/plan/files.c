@@ -342,6 +342,14 @@ static void add_protected_sets(struct files *f, const char *root)
 		protect_git_file(f, root);
 }
 
+/* A run takes the nearest policy above where it is started: so none is made at any
+ * depth.  GAP: one that is there already, deeper than the root, can be changed. */
+static void guard_policies(struct files *f, const char *root)
+{
+	for (size_t i = 0; has_word(f, F_FILES_PROTECT, "agent-config") && policy_names[i]; i++)
+		add_guarded(f, below(f, below(f, root, "**"), policy_names[i]));
+}
+
 static bool is_pattern(const char *path)
 {
 	return strchr(path, '*') != NULL;
@@ -375,6 +383,7 @@ static int add_protected(struct files *f)
 
 	for (size_t i = 0; i < write->n; i++) {
 		add_protected_sets(f, write->items[i].text.s);
+		guard_policies(f, write->items[i].text.s);
 		if (home && path_within(home, write->items[i].text.s) &&
 		    strcmp(home, write->items[i].text.s) != 0)
 			add_protected_sets(f, home);

@@ -55,13 +55,14 @@ static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place 
 }
 
 /* The path of a directory that is too deep to be told: go up until it can be.
- * What is left out is no part of a name of at most MAX_GUARD_NAME bytes. */
+ * What is left out is no part of a name of at most MAX_GUARD_NAME bytes; where one
+ * may be anywhere below a directory, only its last components count. */
 static int deep_path(struct guard_actor *a, int dir, char path[PATH_MAX])
 {
 	cleanup_fd int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	for (size_t i = 0; at >= 0 && i < a->w->names->n; i++)
-		if (a->w->names->items[i].anywhere)
+		if (a->w->names->items[i].anywhere && !a->w->names->items[i].n_base)
 			return -ENAMETOOLONG;
 	for (size_t up = 0; at >= 0 && up < (1u << 16); up++) {
 		int next, n = guard_fd_path(a->w, at, path, PATH_MAX);

@@ -54,6 +54,8 @@ struct str guard_status(struct str status, const char *key)
 
 /* --- reading names ---------------------------------------------------------- */
 
+#define ANYWHERE	"**/"
+
 static int add_part(struct guard_names *g, struct guard_name *name, struct str part,
 		    struct cordon_err *err)
 {
@@ -64,7 +66,7 @@ static int add_part(struct guard_names *g, struct guard_name *name, struct str p
 	if (part.n > NAME_MAX || str_is(part, ".") || str_is(part, ".."))
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': '%.*s' is no name",
 			       name->text, STR_FMT(part));
-	if (name->n_parts == MAX_GUARD_PARTS)
+	if (name->n_base + name->n_parts == MAX_GUARD_PARTS)
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': over %d components",
 			       name->text, MAX_GUARD_PARTS);
 	name->raw[name->n_parts] = part;
@@ -82,11 +84,25 @@ static size_t count_parts(const char *text)
 	return MIN(n, MAX_GUARD_PARTS);
 }
 
+static int add_parts(struct guard_names *g, struct guard_name *name, struct str rest,
+		     struct cordon_err *err)
+{
+	while (rest.n) {
+		size_t n = str_find(rest, '/');
+
+		if (n && add_part(g, name, str_first(rest, n), err) < 0)
+			return -1;
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	}
+	return 0;
+}
+
 static int add_name(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
 					      sizeof(*g->items));
-	struct guard_name name = { .anywhere = str_starts(str_from(text), "**/") };
+	const char *below = strstr(text, ANYWHERE);
+	struct guard_name name = { .anywhere = below && (below == text || below[-1] == '/') };
 	struct str rest = str_from(text);
 
 	if (!items)
@@ -95,7 +111,7 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 	if (rest.n > MAX_GUARD_NAME)
 		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
 			       MAX_GUARD_NAME);
-	if (!name.anywhere && !str_starts(rest, "/"))
+	if (below != text && !str_starts(rest, "/"))
 		return err_set(err, CORDON_E_POLICY,
 			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
 	name.text = arena_strndup(&g->arena, text, rest.n);
@@ -103,14 +119,21 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
 	if (!name.text || !name.parts || !name.raw)
 		return err_nomem(err);
-	rest = str_from(name.text + (name.anywhere ? 3 : 1));
-	while (rest.n) {
-		size_t n = str_find(rest, '/');
+	rest = str_from(name.text);
+	if (name.anywhere) {
+		size_t n_base = (size_t)(below - text);
 
-		if (n && add_part(g, &name, str_first(rest, n), err) < 0)
+		if (add_parts(g, &name, str_first(rest, n_base), err) < 0)
 			return -1;
-		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+		name.base = name.parts;
+		name.n_base = name.n_parts;
+		name.parts += name.n_parts;
+		name.raw += name.n_parts;
+		name.n_parts = 0;
+		rest = str_from_pos(rest, n_base + strlen(ANYWHERE));
 	}
+	if (add_parts(g, &name, rest, err) < 0)
+		return -1;
 	if (name.n_parts == 0)
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': it names nothing", text);
 	g->items[g->n++] = name;
@@ -205,6 +228,15 @@ static bool fold_path(struct str path, struct folded *f)
 	return true;
 }
 
+/* Does the path lead below the directory that a name is for? */
+static bool is_in_base(const struct guard_name *name, const struct folded *f)
+{
+	for (size_t i = 0; i < name->n_base; i++)
+		if (i == f->n || !str_eq(name->base[i], f->parts[i]))
+			return false;
+	return f->n > name->n_base;
+}
+
 /* Compare a name with the path from one of its components on. */
 static enum guard_verdict match_from(const struct guard_name *name, const struct folded *f,
 				     size_t from, struct guard_rests *rests)
@@ -228,9 +260,12 @@ enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 	if (!fold_path(path, &f))
 		return GUARD_HELD;
 	for (size_t i = 0; i < g->n; i++) {
+		size_t first = g->items[i].n_base;
 		size_t last = g->items[i].anywhere && f.n ? f.n - 1 : 0;
 
-		for (size_t from = 0; from <= last; from++)
+		if (g->items[i].anywhere && !is_in_base(&g->items[i], &f))
+			continue;
+		for (size_t from = first; from <= last; from++)
 			if (match_from(&g->items[i], &f, from, ret_rests) == GUARD_HELD)
 				return GUARD_HELD;
 	}

@@ -32,8 +32,10 @@ static inline int guard_rc(long rc)
 /* --- names: guard_match.c, without system calls but for settling ------------ */
 
 struct guard_name {
-	bool anywhere;		/* below any directory */
+	bool anywhere;		/* below any directory, of those below `base` */
 	const char *text;	/* as it was given; absolute unless anywhere */
+	struct str *base;	/* folded; the parts before the two stars */
+	size_t n_base;
 	struct str *parts;	/* folded */
 	struct str *raw;	/* the same in `text` */
 	size_t n_parts;

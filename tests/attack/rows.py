@@ -120,7 +120,15 @@ for what, act, setup in (
         (".envrc that exists, removed", "rm .envrc", "touch .envrc"),
         (".envrc that exists, renamed", "mv .envrc a", "touch .envrc"),
         ("a policy", "echo x > cordon.toml", ""),
-        ("a task", "echo x > task.toml", "")):
+        ("a task", "echo x > task.toml", ""),
+        ("a policy in a folder", "echo x > sub/cordon.toml", "mkdir sub"),
+        ("a policy in a new folder", "mkdir -p a/b && echo x > a/b/Cordon.toml", ""),
+        ("a policy in a folder, by renaming", "touch a && mv a sub/harness.md", "mkdir sub"),
+        ("a policy in a folder, by a hard link", "touch a && ln a sub/task.toml", "mkdir sub"),
+        ("a policy in a folder of a folder", "mkdir sub/.harness && echo > sub/.harness/config.toml",
+         "mkdir sub"),
+        ("a policy in a folder that is moved", "mkdir h && touch h/config.toml && mv h sub/.harness",
+         "mkdir sub")):
     row(f"protected: {what}", act, setup=setup)
 row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
     setup="echo 'profile = \"worktree\"' > p.toml")

@@ -364,6 +364,8 @@ static void test_upper_halves_count_for_sizes_only(void)
 		const struct row *r = &rows[i];
 		uint32_t want = r->uncounted;
 
+		if (r->nr == SYS_prlimit64)
+			continue;	/* has pointers, of which both halves count */
 		if (r->nr == SYS_shmget)
 			want = ERR(EINVAL);
 		if (r->nr == SYS_fcntl && r->args[1] == F_SETPIPE_SZ)

@@ -63,6 +63,28 @@ static void test_names_anywhere(void)
 	guard_names_release(&n);
 }
 
+static void test_names_anywhere_below(void)
+{
+	struct guard_names n = NAMES("/w/x/**/p", "/w/x/**/d/q");
+	char deep[2 * MAX_GUARD_PARTS + 8], *end = deep;
+	const char *texts[] = { deep };
+
+	is_int(judge(&n, "/w/x/p"), GUARD_HELD, "at the top");
+	is_int(judge(&n, "/W/x/a/b/P"), GUARD_HELD, "deep");
+	is_int(judge(&n, "/w/p"), GUARD_FREE, "above");
+	is_int(judge(&n, "/w/xx/p"), GUARD_FREE, "beside");
+	is_int(judge(&n, "/w/x"), GUARD_FREE, "the place itself");
+	is_int(judge(&n, "/w/x/a/d"), GUARD_PREFIX, "on the way");
+	is_int(judge(&n, "/w/x/a/d/q"), GUARD_HELD, "two components");
+	is_int(judge(&n, "/d/q"), GUARD_FREE, "elsewhere");
+	guard_names_release(&n);
+	for (size_t i = 0; i < MAX_GUARD_PARTS; i++)
+		end = stpcpy(end, "/p");
+	stpcpy(end, "/**/q");
+	is_int(guard_names_init(&n, texts, 1, &(struct cordon_err){ 0 }), -1, "too many parts");
+	guard_names_release(&n);
+}
+
 static void test_what_follows_a_place(void)
 {
 	struct guard_names n = NAMES("/w/a/b/c", "**/a/d", "**/a/a/e");
@@ -240,6 +262,7 @@ int main(void)
 	return tap_run((struct tap_case[]){
 		TAP(test_absolute_names),
 		TAP(test_names_anywhere),
+		TAP(test_names_anywhere_below),
 		TAP(test_what_follows_a_place),
 		TAP(test_too_many_ways_are_held),
 		TAP(test_folding),
