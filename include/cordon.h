@@ -160,8 +160,9 @@ struct cordon_run_options {
 				  NULL, NULL }
 
 /* Run the request's command inside a cordon, to its end.  Uses the process's
- * standard streams and signals: for a program that does nothing else.  -1: the
- * request was wrong and nothing was run.  *ret_code: the exit code of
+ * standard streams and signals: for a program that does nothing else.  A policy
+ * that requires a cgroup moves the process into a scope of its own, by systemd,
+ * where it has none.  -1: the request was wrong and nothing was run.  *ret_code: the exit code of
  * `cordon run`; the answer's problems say what cordon itself has to say. */
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);

@@ -1,6 +1,6 @@
 /* without FEATURE[,FEATURE…] CMD [ARG…]: run a command on a machine that lacks
- * these: the calls that make them are refused by a filter, user namespaces by
- * their number in a namespace around. */
+ * these: the calls that make them are refused by a filter, user and network
+ * namespaces by their number in a namespace around. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -23,7 +23,6 @@ static const struct {
 	unsigned mask;		/* only where the argument has one of these bits; 0: always */
 } refusals[] = {
 	{ "mount", SYS_open_tree, ENOSYS, 0, 0 },
-	{ "net", SYS_ioctl, EPERM, 0, 0 },
 	/* AF_NETLINK; NETLINK_NETFILTER, which no other protocol has in common with it */
 	{ "anyip", SYS_socket, EPERM, 0, 16 },
 	{ "tproxy", SYS_socket, EPROTONOSUPPORT, 2, 8 },
@@ -70,8 +69,8 @@ static int write_maps(pid_t pid, unsigned uid, unsigned gid)
 	return write_file(path, map);
 }
 
-/* A namespace in which there may be no other. */
-static int leave_userns(void)
+/* A namespace in which there may be no other, or none of a network. */
+static int leave_namespaces(bool user, bool net)
 {
 	unsigned uid = geteuid(), gid = getegid();
 	int ready[2], status;
@@ -85,7 +84,8 @@ static int leave_userns(void)
 	if (unshare(CLONE_NEWUSER) < 0 || write(ready[1], &byte, 1) != 1 ||
 	    waitpid(child, &status, 0) != child || status != 0)
 		return -1;
-	return write_file("/proc/sys/user/max_user_namespaces", "0");
+	return (user && write_file("/proc/sys/user/max_user_namespaces", "0") < 0) ||
+	       (net && write_file("/proc/sys/user/max_net_namespaces", "0") < 0) ? -1 : 0;
 }
 
 static int leave_calls(const char *list)
@@ -120,11 +120,15 @@ static int leave_calls(const char *list)
 
 int main(int argc, char **argv)
 {
+	bool user, net;
+
 	if (argc < 3) {
 		fputs("usage: without FEATURE[,FEATURE…] CMD [ARG…]\n", stderr);
 		return 2;
 	}
-	if ((is_named(argv[1], "userns") && leave_userns() < 0) || leave_calls(argv[1]) < 0) {
+	user = is_named(argv[1], "userns");
+	net = is_named(argv[1], "net");
+	if (((user || net) && leave_namespaces(user, net) < 0) || leave_calls(argv[1]) < 0) {
 		perror("without");
 		return 99;
 	}

@@ -32,6 +32,13 @@
 #define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
 #define MAX_LIMITER_FS		32		/* private file systems that count as memory */
+#define MAX_DISK_ROOTS		64		/* writable roots whose disk is counted */
+#define MAX_DISK_DEPTH		256		/* folders below one another in one */
+#define MAX_DISK_ENTRIES	(4u << 20)	/* files in all of them; a power of two */
+#define MAX_WALK_DEPTH		256		/* folders below one another, for a pattern */
+#define MAX_WALK_ENTRIES	(4u << 20)	/* files looked at for patterns */
+#define MAX_WALK_FOUND		4096		/* files that fit one */
+#define MAX_BUS_MESSAGE		8192		/* one message of D-Bus, either way */
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
@@ -44,6 +51,8 @@
 #define MAX_PEEK_CHUNK_LINE	256		/* a chunk's size with its extensions */
 #define MAX_PEEK_EXTENSIONS	64		/* of one TLS ClientHello */
 #define MAX_PEEK_WHY		640		/* why a connection was refused, in words */
+#define MAX_PROXY_ASK		4096		/* bytes in which a client says whom it wants */
+#define MAX_PROXY_ASKS		64		/* clients that have not, beyond all connections */
 #define MAX_NET_PORTS		64		/* listeners, and datagram sockets, of one cordon */
 #define MAX_NET_RANGES		512		/* of addresses of one kind, in nf_tables */
 #define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */

@@ -1,10 +1,15 @@
 /* rtnetlink messages; see route.h. */
 #include "base/route.h"
 
+#include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macros.h"
 
 static size_t address_bytes(int family)
 {
@@ -50,4 +55,52 @@ void route_add_any_local(struct netlink *w, int family, const void *source, unsi
 	netlink_add_u32(w, RTA_OIF, interface);
 	netlink_add(w, RTA_PREFSRC, source, address_bytes(family));
 	netlink_close(w);
+}
+
+static void ask_route(struct netlink *w, int family, const void *addr)
+{
+	size_t n = address_bytes(family);
+	struct rtmsg head = { .rtm_family = (unsigned char)family,
+			      .rtm_dst_len = (unsigned char)(n * 8) };
+
+	netlink_open(w, RTM_GETROUTE, 0, &head, sizeof(head));
+	netlink_add(w, RTA_DST, addr, n);
+	netlink_close(w);
+}
+
+/* False: this is no answer. */
+static bool read_kind(const struct netlink_message *m, enum route_kind *ret)
+{
+	struct rtmsg head;
+
+	if (m->type == NLMSG_ERROR) {
+		*ret = ROUTE_NONE;
+		return true;
+	}
+	if (m->type != RTM_NEWROUTE || m->body.n < sizeof(head))
+		return false;
+	memcpy(&head, m->body.s, sizeof(head));
+	*ret = head.rtm_type == RTN_UNICAST ? ROUTE_AWAY : ROUTE_OWN;
+	return true;
+}
+
+int route_find(int family, const void *addr, enum route_kind *ret)
+{
+	cleanup_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	unsigned char room[64];
+	char answer[4096];
+	struct netlink_message m;
+	struct netlink w;
+	struct str rest;
+	ssize_t n;
+
+	netlink_init(&w, room, sizeof(room), 0);
+	ask_route(&w, family, addr);
+	if (fd < 0 || netlink_send(fd, &w) < 0)
+		return -1;
+	do
+		n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	rest = (struct str){ answer, n > 0 ? (size_t)n : 0 };
+	return netlink_read(&rest, &m) && m.seq == w.seq && read_kind(&m, ret) ? 0 : -1;
 }

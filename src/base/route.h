@@ -15,4 +15,14 @@ void route_add_address(struct netlink *w, int family, const void *addr, unsigned
  * where connections to them come from, else they would come from themselves. */
 void route_add_any_local(struct netlink *w, int family, const void *source, unsigned interface);
 
+enum route_kind {
+	ROUTE_NONE,		/* nothing leads there */
+	ROUTE_AWAY,		/* to another machine */
+	ROUTE_OWN,		/* to this one, or to everybody near it */
+	N_ROUTE_KINDS
+};
+/* Where the kernel would send what is for this address; never waits.  -1: it cannot
+ * be asked. */
+int route_find(int family, const void *addr, enum route_kind *ret);
+
 #endif

@@ -179,3 +179,15 @@ bool str_is_utf8(struct str a)
 	}
 	return true;
 }
+
+size_t str_put_utf8(uint32_t c, char *out)
+{
+	static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	c &= 0x1fffff;
+	for (size_t i = n - 1; i > 0; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(lead[n] | c);
+	return n;
+}

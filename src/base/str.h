@@ -60,6 +60,9 @@ bool str_parse_u64(struct str a, uint64_t *ret);
  * one: overlong forms, surrogates and what lies over U+10FFFF are not. */
 size_t str_utf8(struct str a, uint32_t *ret_char);
 bool str_is_utf8(struct str a);
+/* Write a character as UTF-8; returns the bytes, 1 to 4.  What is no character
+ * is written in the same way, as far as four bytes hold it. */
+size_t str_put_utf8(uint32_t c, char *out);
 /* May this character be shown to people as it is?  Not what moves the cursor,
  * turns the writing direction or breaks the line. */
 bool str_is_shown(uint32_t c);

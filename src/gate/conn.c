@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "plan/net_inside.h"
 
 #define ACCEPTS_AT_ONCE	64
 #define READS_AT_ONCE	8	/* of a refused client, who may never stop sending */
@@ -16,13 +17,10 @@ const struct host *conn_host(const struct conn *c, struct host *room)
 {
 	if (c->name)
 		return &c->name->host;
+	if (c->ask)
+		return &c->ask->host;
 	host_from_addr(&c->addr, room);
 	return room;
-}
-
-static uint64_t elapsed_ms(const struct conn *c)
-{
-	return (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 }
 
 static void tell(struct conn *c, enum gate_report_kind kind, const char *reason, const char *hint)
@@ -30,7 +28,9 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 	cleanup_buf struct buf name = BUF(512);
 	cleanup_buf struct buf address = BUF(128);
 	struct host room;
+	uint64_t duration_ms = (uint64_t)(gate_now_us() - c->begin_us) / 1000;
 
+	c->is_refused |= kind == GATE_DENIED;
 	host_print(conn_host(c, &room), &name);
 	if (kind != GATE_DENIED && c->at_to < c->n_to)
 		host_addr_print(&c->to[c->at_to], &address);
@@ -44,7 +44,7 @@ static void tell(struct conn *c, enum gate_report_kind kind, const char *reason,
 					       .id = c->id,
 					       .bytes_out = c->up.n_bytes,
 					       .bytes_in = c->down.n_bytes,
-					       .duration_ms = elapsed_ms(c) });
+					       .duration_ms = duration_ms });
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -85,9 +85,14 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 
 	if (c->state == CONN_ENDED)
 		return;
+	/* It was allowed, and the client did not wait for what came of it. */
+	if (!c->is_refused && (c->awaited || c->state == CONN_DIAL || c->state == CONN_TUNNEL))
+		conn_tell_allowed(c);
 	leave_state(c);
 	if (c->is_told)
 		tell(c, GATE_CLOSED, reason, NULL);
+	if (c->ask)
+		proxy_end(c);
 	c->state = CONN_ENDED;
 	if (reset) {
 		close_hard(g, &c->client);
@@ -244,6 +249,10 @@ void conn_refuse(struct conn *c, const char *reason, const char *hint)
 	struct host room;
 
 	tell(c, GATE_DENIED, reason, hint);
+	if (c->ask) {
+		proxy_refuse(c, reason, hint);
+		return;
+	}
 	/* Bytes of the server may have gone to the client, or none will come. */
 	if (c->down.n_bytes || c->state == CONN_RELAY || !speaks_first(c->port)) {
 		conn_end(c, true, reason);
@@ -273,6 +282,10 @@ void conn_refuse_bytes(struct conn *c)
 
 	peek_refusal_print(&c->peek->refusal, &c->peek->to, why);
 	tell(c, GATE_DENIED, why, hint);
+	if (c->ask) {
+		proxy_refuse(c, why, hint);
+		return;
+	}
 	if (!may_answer) {
 		conn_end(c, true, why);
 		return;
@@ -287,14 +300,18 @@ void conn_refuse_bytes(struct conn *c)
 static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct conn *c = CONTAINER(w, struct conn, client);
+	/* Of TCP this may be half an end; of a unix socket it is a whole one. */
+	uint32_t gone = EPOLLERR | (c->is_unix ? (uint32_t)EPOLLHUP : 0);
 
 	(void)g;
 	if (c->state == CONN_REFUSE)
 		refuse_ready(c);
-	else if ((events & EPOLLERR) && c->state != CONN_RELAY)
+	else if ((events & gone) && c->state != CONN_RELAY)
 		conn_end(c, true, NULL);
+	else if (c->state == CONN_ASK)
+		proxy_ready(c);
 	else {
-		c->client_gone |= (events & EPOLLERR) != 0;
+		c->client_gone |= (events & gone) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLOUT, events & ~(uint32_t)EPOLLIN);
 	}
 }
@@ -314,8 +331,7 @@ void conn_server_ready(struct gate *g, struct watch *w, uint32_t events)
 	}
 }
 
-/* NULL: without memory; `fd` is closed then. */
-static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
+struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 	int one = 1;
@@ -343,14 +359,26 @@ static struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	return c;
 }
 
-/* On to the first verdict, which dial_start() asks for. */
-static void enter_resolve(struct conn *c)
+static bool is_loopback(const struct host_addr *a)
+{
+	static const struct host_addr v6 = { .is_v6 = true, .b = { [15] = 1 } };
+
+	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
+}
+
+void conn_resolve(struct conn *c)
 {
 	struct host room;
 
 	/* An address of ours that stands for no name: nobody asked for it. */
 	if (!c->name && names_covers(&c->addr)) {
 		conn_refuse(c, "the address stands for no name that was asked for", "");
+		return;
+	}
+	/* The kernel leaves what is for the inside's own loopback alone: who comes so
+	 * has dialled our listener, and would be led to the loopback outside. */
+	if (!c->name && c->port == NET_LISTENER_PORT && is_loopback(&c->addr)) {
+		conn_refuse(c, "the port is the gate's own", "");
 		return;
 	}
 	c->is_strict = c->g->net->strict;
@@ -371,7 +399,8 @@ static bool accept_one(struct gate *g, int listener, int *ret_fd, struct sockadd
 {
 	socklen_t n = sizeof(*ss);
 
-	*ret_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	*ret_fd = gate_has_room(g, 2) ?
+			  accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
 	if (*ret_fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			gate_pause(g);
@@ -409,7 +438,7 @@ static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
 		conn_end(c, true, NULL);
 		return;
 	}
-	enter_resolve(c);
+	conn_resolve(c);
 }
 
 void conn_accept(struct gate *g, struct watch *listener, uint32_t events)
@@ -503,6 +532,8 @@ void conn_connected(struct conn *c)
 	timer_stop(c->g, &c->timer);
 	c->state = CONN_RELAY;
 	conn_tell_allowed(c);
+	if (c->ask && !proxy_connected(c))
+		conn_end(c, true, NULL);
 	relay_move(c, true, true);
 }
 
@@ -548,7 +579,7 @@ void conn_judge_all(struct gate *g)
 		const char *why;
 
 		next = c->next;
-		if (c->is_exposed || c->state == CONN_REFUSE)
+		if (c->is_exposed || c->state == CONN_REFUSE || c->state == CONN_ASK)
 			continue;
 		why = find_objection(c, &v);
 		if (!why) {

@@ -37,6 +37,11 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 {
 	char reason[128], hint[64];
 
+	/* A rule of network.deny wins, as everywhere. */
+	if (matcher_denies(&net->match, q->host, q->port)) {
+		matcher_check_host(&net->match, q->host, q->port, NULL, 0, &v->why);
+		return;
+	}
 	if (!q->datagrams && has_port(net->host_ports, net->n_host_ports, q->port)) {
 		v->allowed = v->has_instead = true;
 		v->instead = (struct host_addr){ .b = { 127, 0, 0, 1 } };
@@ -125,7 +130,9 @@ static void decide_datagrams(const struct plan_net *net, const struct decide_que
 	host_print(q->host, &name);
 	snprintf(reason, sizeof(reason), "UDP port %u of host %s is not in network.udp_allow",
 		 q->port, buf_text(&name));
-	snprintf(hint, sizeof(hint), "network.udp_allow = [\"%s:%u\"]", buf_text(&name), q->port);
+	snprintf(hint, sizeof(hint), q->host->is_addr && q->host->addr.is_v6 ?
+		 "network.udp_allow = [\"[%s]:%u\"]" : "network.udp_allow = [\"%s:%u\"]",
+		 buf_text(&name), q->port);
 	refuse(v, reason, hint);
 }
 

@@ -238,10 +238,12 @@ static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 
 void dns_accept(struct gate *g, struct watch *w, uint32_t events)
 {
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct dns_client *c;
+	int fd = -1;
 
 	(void)events;
+	if (gate_has_room(g, 1))
+		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			gate_pause(g);

@@ -25,6 +25,7 @@ struct flow {
 	struct host_addr addr, to;
 	uint16_t port;
 	uint64_t id, bytes_out, bytes_in;
+	int64_t begin_us;
 	size_t n_first;
 	unsigned char first[FIRST_BYTES];
 };
@@ -43,6 +44,7 @@ static void tell(struct gate *g, const struct flow *f, enum gate_report_kind kin
 	cleanup_buf struct buf name = BUF(512);
 	cleanup_buf struct buf address = BUF(128);
 	struct host room;
+	uint64_t duration_ms = (uint64_t)(gate_now_us() - f->begin_us) / 1000;
 
 	host_print(flow_host(f, &room), &name);
 	if (kind != GATE_DENIED)
@@ -56,7 +58,8 @@ static void tell(struct gate *g, const struct flow *f, enum gate_report_kind kin
 					    .hint = why ? why->hint : NULL,
 					    .id = f->id,
 					    .bytes_out = f->bytes_out,
-					    .bytes_in = f->bytes_in });
+					    .bytes_in = f->bytes_in,
+					    .duration_ms = duration_ms });
 }
 
 static void end_flow(struct gate *g, struct flow *f)
@@ -141,7 +144,9 @@ static const char *open_outside(struct gate *g, struct flow *f, struct decide_ve
 	else
 		return "the name cannot be resolved";
 	n = addr_to_socket(&f->to, v->instead_port ? v->instead_port : f->port, &ss);
-	f->outside.fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* It was counted when it was made. */
+	if (gate_has_room(g, 0))
+		f->outside.fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	f->outside.ready = outside_ready;
 	if (f->outside.fd < 0 || connect(f->outside.fd, (struct sockaddr *)&ss, n) < 0 ||
 	    watch_set(g, &f->outside, EPOLLIN) < 0) {
@@ -249,7 +254,8 @@ static struct flow *add_flow(struct gate *g, int inside, const struct inside_ori
 	if (!f)
 		return NULL;
 	*f = (struct flow){ .next = g->flows, .inside = inside, .from = *from, .addr = *addr,
-			    .port = port_of(inside), .id = ++g->next_id };
+			    .port = port_of(inside), .id = ++g->next_id,
+			    .begin_us = gate_now_us() };
 	f->outside.fd = -1;
 	g->flows = f;
 	g->n_flows++;

@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/route.h"
 #include "gate/gate_priv.h"
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
-#define MAX_ROUNDS	16	/* batches of events before the supervisor has its turn, */
-#define SLICE_US	20000	/* or as many as fit into this time */
+#define TURN_US		1000	/* before the supervisor has its turn */
+#define LINGER_US	50	/* about what a sleep and the wake-up from it cost */
+#define MAX_LINGER_SKIPS	1023
 #define PIPE_BYTES	(256 << 10)
+#define SPARED_FDS	160	/* for the rest of the supervisor, and our listeners */
 
 int64_t gate_now_us(void)
 {
@@ -56,14 +59,26 @@ void watch_close(struct gate *g, struct watch *w)
 	fd_close(&w->fd);
 }
 
+bool gate_has_room(const struct gate *g, size_t n)
+{
+	/* A connection that has no server yet will have one. */
+	size_t taken = 2 * ((size_t)g->n_conns + g->n_pipes) + g->n_flows + g->n_dns_clients;
+
+	if (taken + n <= g->max_fds)
+		return true;
+	errno = EMFILE;
+	return false;
+}
+
 int pipe_take(struct gate *g, struct pipe_ends *ret)
 {
 	if (g->n_spare) {
 		*ret = g->spare[--g->n_spare];
 		return 0;
 	}
-	if (pipe2(ret->fd, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (!gate_has_room(g, 2) || pipe2(ret->fd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
+	g->n_pipes++;
 	/* More than the caller may have is not needed, only faster. */
 	(void)fcntl(ret->fd[0], F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
@@ -75,6 +90,7 @@ void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty)
 		g->spare[g->n_spare++] = *p;
 		p->fd[0] = p->fd[1] = -1;
 	}
+	g->n_pipes -= p->fd[0] >= 0;
 	fd_close(&p->fd[0]);
 	fd_close(&p->fd[1]);
 }
@@ -120,10 +136,8 @@ int64_t gate_next_us(const struct gate *g)
 	return next;
 }
 
-static void run_timers(struct gate *g)
+static void run_timers(struct gate *g, int64_t now)
 {
-	int64_t now = gate_now_us();
-
 	for (int i = 0; i < N_TIMER_CLASSES; i++)
 		while (g->first[i] && g->first[i]->at_us <= now) {
 			struct timer *t = g->first[i];
@@ -171,20 +185,13 @@ socklen_t addr_to_socket(const struct host_addr *a, uint16_t port, struct sockad
 	return sizeof(*in);
 }
 
-/* What is sent to an address of this machine comes from that very address. */
+/* Not by the source that would be used: a second address of an interface is talked
+ * to from its first one.  What cannot be asked may be our own. */
 bool addr_is_own(const struct host_addr *a)
 {
-	struct sockaddr_storage to, from;
-	socklen_t n = addr_to_socket(a, 9, &to), size = sizeof(from);
-	cleanup_fd int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct host_addr source;
-	uint16_t port;
+	enum route_kind kind;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, n) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&from, &size) < 0)
-		return false;	/* nothing can be dialled there */
-	addr_from_socket(&from, &source, &port);
-	return memcmp(&source, a, sizeof(source)) == 0;
+	return route_find(a->is_v6 ? AF_INET6 : AF_INET, a->b, &kind) < 0 || kind == ROUTE_OWN;
 }
 
 /* ---- telling ------------------------------------------------------------- */
@@ -210,15 +217,16 @@ static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 	(void)events;
 	for (size_t i = 0; i < n; i++) {
 		bool is_tcp = list[i].protocol == IPPROTO_TCP;
+		const struct name *known = names_find_addr(g->names, &list[i].addr);
 		struct host h;
 		struct decide_verdict v;
-		struct decide_question q = { .host = &h, .port = list[i].port,
-					     .datagrams = !is_tcp };
-		cleanup_buf struct buf name = BUF(128);
+		struct decide_question q = { .host = known ? &known->host : &h,
+					     .port = list[i].port, .datagrams = !is_tcp };
+		cleanup_buf struct buf name = BUF(512);
 
 		host_from_addr(&list[i].addr, &h);
 		decide(g->net, &q, &v);
-		host_print(&h, &name);
+		host_print(q.host, &name);
 		/* A set that is behind the policy, or a datagram to a port that
 		 * is closed now: nothing was refused by the policy. */
 		if (v.allowed)
@@ -321,16 +329,23 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 }
 
 /* A connection takes two descriptors, and two pipes while nobody reads it. */
-static void raise_open_files(const struct gate *g)
+static void raise_open_files(struct gate *g)
 {
 	struct rlimit now;
-	rlim_t want = 6 * (rlim_t)g->net->max_connections + 256;
+	rlim_t want = 6 * (rlim_t)g->net->max_connections + 2 * SPARED_FDS;
 
-	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= want)
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
 		return;
-	now.rlim_cur = MIN(want, now.rlim_max);
-	/* With less we take connections as descriptors get free. */
-	(void)!setrlimit(RLIMIT_NOFILE, &now);
+	if (now.rlim_cur < want) {
+		rlim_t before = now.rlim_cur;
+
+		now.rlim_cur = MIN(want, now.rlim_max);
+		/* With less we take connections as descriptors get free. */
+		if (setrlimit(RLIMIT_NOFILE, &now) < 0)
+			now.rlim_cur = before;
+	}
+	g->max_fds = (size_t)(now.rlim_cur > 2 * SPARED_FDS ? now.rlim_cur - SPARED_FDS :
+							      now.rlim_cur / 4);
 }
 
 static int join(struct gate *g, struct watch *w, int *fd,
@@ -348,6 +363,8 @@ static int join(struct gate *g, struct watch *w, int *fd,
 
 static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 {
+	bool by_proxy = g->net->rung == NET_PROXY;
+
 	if (join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
 	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
@@ -358,7 +375,8 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 
 		if (g->n_listeners == MAX_NET_PORTS)
 			break;
-		rc = join(g, &g->listeners[g->n_listeners], fd, conn_accept, err);
+		rc = join(g, &g->listeners[g->n_listeners], fd,
+			  by_proxy ? proxy_accept : conn_accept, err);
 		if (rc < 0)
 			return -1;
 		g->n_listeners += (size_t)rc;
@@ -409,24 +427,54 @@ int gate_event_fd(const struct gate *g)
 	return g->epoll;
 }
 
-void gate_work(struct gate *g)
+/* Handles what has happened; how much it was. */
+static int handle_events(struct gate *g)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
-	int64_t end_us = gate_now_us() + SLICE_US;
+	int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
 
-	run_timers(g);
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		int n = epoll_wait(g->epoll, events, EVENTS_AT_ONCE, 0);
+	for (int i = 0; i < n; i++) {
+		struct watch *w = events[i].data.ptr;
 
-		for (int i = 0; i < n; i++) {
-			struct watch *w = events[i].data.ptr;
+		if (w->fd >= 0 && w->is_in)
+			w->ready(g, w, events[i].events);
+	}
+	free_ended(g);
+	return n;
+}
 
-			if (w->fd >= 0 && w->is_in)
-				w->ready(g, w, events[i].events);
+/* A peer that is near answers sooner than we would be asleep and awake again, so
+ * that waiting for it awake costs less of everything.  One that is not, or that
+ * wants the very processor we wait on, does not: then we do so ever more rarely.
+ * False: nothing came. */
+static bool linger(struct gate *g)
+{
+	int64_t until_us = gate_now_us() + LINGER_US;
+
+	if (g->linger_skips) {
+		g->linger_skips--;
+		return false;
+	}
+	while (gate_now_us() < until_us)
+		if (handle_events(g) > 0) {
+			g->linger_misses /= 2;
+			return true;
 		}
-		free_ended(g);
-		if (n < EVENTS_AT_ONCE || gate_now_us() > end_us)
-			return;
+	g->linger_misses = MIN(2 * g->linger_misses + 2, MAX_LINGER_SKIPS);
+	g->linger_skips = g->linger_misses;
+	return false;
+}
+
+void gate_work(struct gate *g)
+{
+	int64_t now_us = gate_now_us(), turn_us = now_us + TURN_US;
+	bool more;
+
+	run_timers(g, now_us);
+	more = handle_events(g) > 0;
+	while (more && now_us < turn_us) {
+		more = handle_events(g) > 0 || linger(g);
+		now_us = gate_now_us();
 	}
 }
 

@@ -56,7 +56,7 @@ struct gate {
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
 	struct name *proxy;		/* the proxy in front, or NULL; not in the table */
-	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one */
+	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one, or the proxy's */
 	size_t n_listeners;
 	struct watch dns, dns_stream, refusals;
 	struct table table;
@@ -76,6 +76,9 @@ struct gate {
 	struct timer accept_again;
 	struct pipe_ends spare[MAX_SPARE_PIPES];
 	size_t n_spare;
+	size_t n_pipes;			/* spare or not */
+	size_t max_fds;			/* of connections, flows and pipes */
+	unsigned linger_skips, linger_misses;	/* how often not to wait awake, and why */
 	uint64_t next_id;
 	uint64_t n_allowed, n_denied;
 	struct {			/* the last name that was refused by DNS */
@@ -102,6 +105,9 @@ int pipe_take(struct gate *g, struct pipe_ends *ret);
 /* Empty ones are kept for the next. */
 void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty);
 void gate_tell(struct gate *g, struct gate_report *r);
+/* May `n` more descriptors be taken?  Some are left to the rest of the supervisor,
+ * which guards files with them.  False: errno is EMFILE. */
+bool gate_has_room(const struct gate *g, size_t n);
 /* No descriptors are left: stop taking connections for a while. */
 void gate_pause(struct gate *g);
 /* From a socket's address; v4-mapped ones as the IPv4 address they are. */
@@ -118,6 +124,9 @@ void conn_judge_all(struct gate *g);
 void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
+
+/* proxy_serve.c */
+void proxy_accept(struct gate *g, struct watch *listener, uint32_t events);
 
 /* resolve.c: the answers, or none, are put into the name's entry, and then
  * conn_resolved() and flow_resolved() called: later, or before this returns when

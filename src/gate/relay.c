@@ -10,6 +10,8 @@
 
 #define SPLICE_BYTES	(256u << 10)
 #define READ_BYTES	(16u << 10)
+#define ROOM_BYTES	128u	/* what is held grows by no less */
+#define MAX_LANE_BYTES	(MAX_PEEK_HELD + READ_BYTES)
 #define SMALL_BYTES	(8 << 10)	/* less than this is better copied than spliced */
 #define ROUNDS		8	/* before others have their turn */
 
@@ -32,22 +34,23 @@ void lane_release(struct gate *g, struct lane *l)
 /* No room for a whole reading: the server has to take something first. */
 static bool lane_is_full(const struct lane *l)
 {
-	return l->n_held + READ_BYTES / 4 > MAX_PEEK_HELD + READ_BYTES;
+	return l->n_held + READ_BYTES / 4 > MAX_LANE_BYTES;
 }
 
 unsigned char *lane_get_room(struct lane *l, size_t n)
 {
+	size_t want = (l->n_held + n + ROOM_BYTES - 1) / ROOM_BYTES * ROOM_BYTES;
 	unsigned char *more;
 
-	if (l->n_held + n > MAX_PEEK_HELD + READ_BYTES)
+	if (l->n_held + n > MAX_LANE_BYTES)
 		return NULL;
 	if (l->n_held + n <= l->cap_held)
 		return l->held + l->n_held;
-	more = realloc(l->held, l->n_held + n);
+	more = realloc(l->held, want);
 	if (!more)
 		return NULL;
 	l->held = more;
-	l->cap_held = l->n_held + n;
+	l->cap_held = want;
 	return l->held + l->n_held;
 }
 
@@ -235,25 +238,30 @@ static bool judge(struct conn *c)
 	return true;
 }
 
-/* Reads what there is room for, and judges it. */
+/* Reads what there is room for, and judges it.  Read apart first, so that a
+ * connection that waits after a few bytes holds no more than these. */
 static enum moved read_held(struct conn *c)
 {
 	struct lane *l = &c->up;
-	unsigned char *room;
-	size_t max;
+	unsigned char bytes[READ_BYTES], *room;
+	size_t max = MIN(sizeof(bytes), MAX_LANE_BYTES - l->n_held);
 	ssize_t n;
 
 	if (l->eof)
 		return MOVED_ALL;
-	room = lane_get_room(l, l->n_held ? READ_BYTES / 4 : READ_BYTES);
-	if (!room)
+	if (lane_is_full(l))
 		return MOVED_BLOCKED;	/* it waits for the server (peek.h, [PK3]) */
-	max = l->cap_held - l->n_held;
-	n = recv(c->client.fd, room, max, MSG_DONTWAIT);
+	n = recv(c->client.fd, bytes, max, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? MOVED_ALL : MOVED_BROKEN;
 	l->eof = n == 0;
-	l->n_held += (size_t)n;
+	if (n > 0) {
+		room = lane_get_room(l, (size_t)n);
+		if (!room)
+			return MOVED_BROKEN;
+		memcpy(room, bytes, (size_t)n);
+		l->n_held += (size_t)n;
+	}
 	if (!judge(c))
 		return MOVED_BLOCKED;
 	return (size_t)n < max ? MOVED_ALL : MOVED_SOME;
@@ -387,10 +395,35 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
+/* False: one of them is broken; *ret_up says whether it is the client's. */
+static bool move_both(struct conn *c, bool up, bool down, bool *ret_up)
+{
+	bool asked = c->peek && peek_wants_response(c->peek);
+	enum moved m = down ? move_down(c) : MOVED_ALL;
+
+	/* The answer may have freed what was held. */
+	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked)) {
+		m = move_up(c);
+		*ret_up = m == MOVED_BROKEN;
+	}
+	return m != MOVED_BROKEN;
+}
+
+/* What has come to its end is passed on; for the rest we wait. */
+static void pass_ends(struct conn *c)
+{
+	pass_end(&c->up, c->server.fd);
+	pass_end(&c->down, c->client.fd);
+	if (c->up.shut && c->down.shut)
+		conn_end(c, false, NULL);
+	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
+		 wait_for(c, &c->server, &c->down, &c->up) < 0)
+		conn_end(c, true, "no more descriptors can be watched");
+}
+
 void relay_move(struct conn *c, bool up, bool down)
 {
-	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
-	bool asked = c->peek && peek_wants_response(c->peek);
+	bool whole, up_broken = false;
 
 	/* Who asked for this may have found it ended. */
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
@@ -399,22 +432,12 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	if (down)
-		moved_down = move_down(c);
-	/* The answer may have freed what was held. */
-	if (c->state == CONN_RELAY && (up || asked))
-		moved_up = move_up(c);
+	whole = move_both(c, up, down, &up_broken);
 	if (c->state != CONN_RELAY)
 		return;
-	if (moved_up == MOVED_BROKEN || moved_down == MOVED_BROKEN || is_over(c)) {
-		conn_end(c, true, NULL);
-		return;
-	}
-	pass_end(&c->up, c->server.fd);
-	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
-		conn_end(c, false, NULL);
-	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
-		 wait_for(c, &c->server, &c->down, &c->up) < 0)
-		conn_end(c, true, "no more descriptors can be watched");
+	/* A client that only closed its unix socket has sent what it sent. */
+	if (!whole || is_over(c))
+		conn_end(c, up_broken || !c->is_unix || c->server_gone, NULL);
+	else
+		pass_ends(c);
 }

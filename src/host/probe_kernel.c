@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/proc.h"
 
 static int no_new_privs(struct cordon_err *say)
 {
@@ -96,16 +96,7 @@ int try_landlock(struct cordon_err *say)
 
 int try_task_clock(struct cordon_err *say)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-	cleanup_fd int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
-					 PERF_FLAG_FD_CLOEXEC);
+	cleanup_fd int fd = proc_open_clock(0);
 	unsigned long long ns = 0;
 
 	if (fd < 0)

@@ -20,6 +20,9 @@
 
 #define MACHINE_CEILING	"/etc/cordon/cordon.toml"
 
+const char *const project_policies[] = { "cordon.toml", "harness.md", ".harness/config.toml",
+					 "task.toml", NULL };
+
 static const char *read_env(const char *name)
 {
 	return getenv(name);
@@ -202,13 +205,10 @@ static int check_proxy(struct composition *c)
 
 static int compose_project(struct composition *c, const struct cordon_request *req)
 {
-	static const char *const names[] = { "cordon.toml", "harness.md", ".harness/config.toml",
-					     "task.toml" };
-
 	if (req->n_files || !req->discover)
 		return compose_files(c, req);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *path = find_above(c, c->cwd, names[i]);
+	for (size_t i = 0; project_policies[i]; i++) {
+		const char *path = find_above(c, c->cwd, project_policies[i]);
 
 		if (path && check_owner(c, path) < 0)
 			return -1;

@@ -18,6 +18,10 @@ struct composition {
 	struct policy policy;		/* the result */
 };
 
+/* The names of a project's policy, in the order in which they are looked for in
+ * the current directory and above it; ends with NULL. */
+extern const char *const project_policies[];
+
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err) MUST_USE;
 void composition_release(struct composition *c);

@@ -16,7 +16,8 @@ static const struct {
 	[FEATURE_USERNS] = { true, "nothing can be enclosed" },
 	[FEATURE_MOUNT] = { true, "files cannot be kept from the command" },
 	[FEATURE_PID] = { true, "processes could outlive the run" },
-	[FEATURE_NET] = { true, "the network cannot be taken away" },
+	[FEATURE_NET] = { true, "only if may_lack permits it: no network by refused system "
+				"calls, hosts by name through a proxy" },
 	[FEATURE_ANYIP] = { false, "no network by host names" },
 	[FEATURE_TPROXY] = { false, "only ports that the policy names lead to allowed hosts" },
 	[FEATURE_IPC] = { true, "shared memory cannot be kept apart" },

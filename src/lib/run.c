@@ -13,19 +13,50 @@
 #include "super/live.h"
 #include "super/report.h"
 #include "super/run.h"
+#include "super/scope.h"
 
-/* The files whose policy holds, so that nothing inside can change them. */
+static int add_policy_file(struct composition *c, struct plan_request *r, const char *path,
+			   struct cordon_err *err)
+{
+	const char **files = arena_grow(&c->arena, r->policy_files, r->n_policy_files,
+					&r->cap_policy_files, sizeof(*files));
+
+	if (!files || !path)
+		return err_nomem(err);
+	files[r->n_policy_files++] = path;
+	r->policy_files = files;
+	return 0;
+}
+
+/* The files whose policy holds, so that nothing inside can change them: what
+ * they are, first, then the names they were found by.  And those that would
+ * hold for the next run from here, if they were made or changed. */
 static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
-	const char **files = arena_new(&c->arena, c->n_sources + 1, sizeof(*files));
+	for (size_t i = 0; i < c->n_sources; i++) {
+		const char *real;
 
-	if (!files)
-		return err_nomem(err);
-	for (size_t i = 0; i < c->n_sources; i++)
-		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &files[i], err) < 0)
+		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
+		    add_policy_file(c, r, real, err) < 0)
 			return -1;
-	r->policy_files = files;
-	r->n_policy_files = c->n_sources;
+	}
+	for (size_t i = 0; i < c->n_sources; i++)
+		if (add_policy_file(c, r,
+				    path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
+				    err) < 0)
+			return -1;
+	for (struct str dir = str_from(c->cwd); dir.n;) {
+		for (size_t i = 0; project_policies[i]; i++)
+			if (add_policy_file(c, r,
+					    arena_printf(&c->arena, "%.*s/%s",
+							 dir.n > 1 ? (int)dir.n : 0, dir.s,
+							 project_policies[i]),
+					    err) < 0)
+				return -1;
+		while (dir.n && dir.s[dir.n - 1] != '/')
+			dir.n--;
+		dir.n -= dir.n > 0;
+	}
 	return 0;
 }
 
@@ -124,6 +155,9 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 	}
 	r->reroutes = list;
 	r->n_reroutes = req->n_connect_to;
+	c->policy.base.rerouted = r->n_reroutes;
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		c->policy.phases[i].section.rerouted = r->n_reroutes;
 	return 0;
 }
 
@@ -297,6 +331,9 @@ static void warn_waived(const struct plan *plan, const struct cordon_run_options
 	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
 		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
 				"files anywhere, are not held");
+	if (!plan->bare && plan->net.rung == NET_PROXY)
+		buf_puts(&line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
+				"names");
 	o->warn(o->warn_arg, buf_text(&line));
 }
 
@@ -315,6 +352,9 @@ struct attempt {
 /* What stands in the way, and what the doctor says about it. */
 static void add_hint(struct attempt *a, enum host_feature missing)
 {
+	static const char proxy_hint[] =
+		"or say may_lack = [\"net\"] in the policy: allowed hosts are then reached through "
+		"a proxy on a unix socket (CORDON_PROXY), by programs that speak to one";
 	const struct host_finding *f = &a->report.findings[missing];
 
 	/* What a gate is missing for was named. */
@@ -323,7 +363,11 @@ static void add_hint(struct attempt *a, enum host_feature missing)
 		err_set(&a->res.err, CORDON_E_HOST,
 			"the policy needs %s (%s), which this machine does not offer: %s",
 			host_feature_name(missing), host_feature_about(missing), f->detail);
-	if (f->hint[0])
+	if (missing == FEATURE_NET &&
+	    net_find_rung(&a->c->policy.base, &a->report.caps) == NET_PROXY)
+		a->res.hint = arena_printf(&a->c->arena, "%s%s%s", f->hint,
+					   f->hint[0] ? "\n" : "", proxy_hint);
+	else if (f->hint[0])
 		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
 }
 
@@ -403,6 +447,28 @@ static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon
 	return answer_fill(ret, true, &out, a->c, 0, err);
 }
 
+static bool requires_cgroup(const struct policy *p)
+{
+	const struct field_value *v = &p->base.f[F_REQUIRE];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (str_is(v->items[i].text, protection_name(PROTECTION_CGROUP)))
+			return true;
+	return false;
+}
+
+/* The group that limits are for: one that is there or, where the policy cannot
+ * do without, one that systemd gives.  *ret_why: why it does not. */
+static enum host_cgroup find_cgroup(const struct attempt *a, struct cordon_err *ret_why)
+{
+	enum host_cgroup found = limiter_detect();
+
+	if (found != HOST_CGROUP_NONE || a->o->dry_run || !requires_cgroup(&a->c->policy) ||
+	    scope_start(ret_why) < 0)
+		return found;
+	return limiter_detect();
+}
+
 /* The first line of the log, before anything can be refused. */
 static int start_record(struct attempt *a, struct cordon_err *err)
 {
@@ -411,7 +477,7 @@ static int start_record(struct attempt *a, struct cordon_err *err)
 		.argv = a->request.argv,
 		.cwd = a->request.cwd,
 		.policies = a->request.policy_files,
-		.n_policies = a->request.n_policy_files,
+		.n_policies = a->c->n_sources,
 		.profile = field_words(KIND_PROFILE)[f[F_PROFILE].number],
 		.backend = field_words(KIND_BACKEND)[f[F_BACKEND].number],
 	};
@@ -447,10 +513,11 @@ static int end_run(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 		      struct cordon_err *err)
 {
+	struct cordon_err why = { 0 };
 	bool planned;
 
 	host_probe_quick(&a->report.caps);
-	a->report.caps.cgroup = limiter_detect();
+	a->report.caps.cgroup = find_cgroup(a, &why);
 	planned = a->o->dry_run ? plan_with_probe(a)
 				: plan_compile(&a->c->policy, &a->report.caps, &a->request,
 					       &a->c->arena, &a->plan, &a->res.err) == 0;
@@ -462,15 +529,11 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 		*ret_code = 0;
 		return show_plan(a, ret, err);
 	}
+	if (!planned && why.code != CORDON_E_NONE)
+		a->res.hint = arena_strndup(&a->c->arena, why.msg, strlen(why.msg));
 	if (planned)
 		run_as_planned(a);
 	return end_run(a, ret_code, ret, err);
-}
-
-/* By somebody, and not just the default. */
-static bool is_written(const struct field_value *v)
-{
-	return v->set && (!v->at.file || strcmp(v->at.file, "default") != 0);
 }
 
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
@@ -493,7 +556,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	a.ro.limit_output = is_written(&c.policy.base.f[F_LIMITS_OUTPUT]);
+	a.ro.limit_output = policy_is_written(&c.policy, F_LIMITS_OUTPUT);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||

@@ -112,12 +112,15 @@ static unsigned needed(const struct policy *p, unsigned have)
 }
 
 /* What this run may do without.  What judges hosts is never one of several
- * walls: a run goes without it only when it goes without everything. */
-static unsigned dispensable(const struct policy *p, const struct plan_request *r)
+ * walls: a run goes without it only when it goes without everything, and without
+ * a network namespace only where a proxy judges them as well. */
+static unsigned dispensable(const struct policy *p, const struct host_caps *caps,
+			    const struct plan_request *r)
 {
 	unsigned required = named(&p->base.f[F_REQUIRE]);
 
-	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base))
+	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base) &&
+	    net_find_rung(&p->base, caps) != NET_PROXY)
 		required |= BIT(NET);
 
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
@@ -164,7 +167,7 @@ static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r)
 {
-	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, r);
+	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, caps, r);
 	unsigned missing = needed(p, have) & ~have & ~may_lack;
 
 	for (int i = 0; i < N_PROTECTIONS; i++)
@@ -225,6 +228,7 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 static void compile_limits(const struct policy *p, struct plan_limits *l)
 {
 	int64_t cpu = number(p, F_LIMITS_CPU_SECONDS);
+	bool count_roots = policy_is_written(p, F_LIMITS_DISK);
 
 	*l = (struct plan_limits){
 		.memory = number(p, F_LIMITS_MEMORY),
@@ -235,6 +239,7 @@ static void compile_limits(const struct policy *p, struct plan_limits *l)
 		.wall_ms = number(p, F_LIMITS_TIMEOUT),
 		.output = number(p, F_LIMITS_OUTPUT),
 		.disk = number(p, F_LIMITS_DISK),
+		.roots = count_roots ? number(p, F_LIMITS_DISK) : LIMIT_NONE,
 		.open_files = number(p, F_LIMITS_OPEN_FILES),
 		.grace_ms = 80,
 	};
@@ -350,13 +355,28 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 		[PLAN_CPUS] = F_LIMITS_CPUS,	       [PLAN_PROCESSES] = F_LIMITS_PROCESSES,
 		[PLAN_FILE_SIZE] = F_LIMITS_FILE_SIZE, [PLAN_WALL] = F_LIMITS_TIMEOUT,
 		[PLAN_OUTPUT] = F_LIMITS_OUTPUT,       [PLAN_DISK] = F_LIMITS_DISK,
-		[PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
+		[PLAN_ROOTS] = F_LIMITS_DISK,	       [PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
 	};
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
 		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup,
 						    plan->net.rung);
+}
+
+/* What the tree adds to its writable roots is counted where that is asked for.
+ * A folder of mode 0 hides nothing from who counts: that takes root, or a right
+ * over the tree's user namespace. */
+static int check_counted(const struct policy *p, struct plan *plan, struct cordon_err *err)
+{
+	if (!p->base.f[F_FILES_WRITE].n)
+		plan->limits.roots = LIMIT_NONE;
+	if (plan->limits.roots != LIMIT_NONE && plan->uid != 0 &&
+	    !(plan->clone_flags & CLONE_NEWUSER))
+		return err_set(err, CORDON_E_HOST,
+			       "limits.disk: without userns nobody can count what is added to "
+			       "writable roots; cordon doctor says what to do");
+	return 0;
 }
 
 /* Without a /proc of its own nobody but the kernel can count a tree. */
@@ -377,7 +397,7 @@ static int settle_guard(const struct policy *p, const struct host_caps *caps,
 {
 	if ((!plan->n_guarded && !plan->n_rules) || (caps->notify && caps->seccomp))
 		return 0;
-	if (!(dispensable(p, r) & BIT(SECCOMP)))
+	if (!(dispensable(p, caps, r) & BIT(SECCOMP)))
 		return refuse_for(FEATURE_NOTIFY, err);
 	plan->n_guarded = plan->n_rules = 0;
 	plan->enforced &= ~BIT(SECCOMP);
@@ -405,8 +425,6 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (check_built(p, err) < 0)
 		return -1;
 	compile_limits(p, &plan.limits);
-	if (environment_compile(&p->base, r->environ, a, &plan.envp, err) < 0)
-		return -1;
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		if (check_protections(p, caps, r, &plan, err) < 0)
 			return -1;
@@ -420,12 +438,15 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		compile_namespaces(&plan);
 		drop_uncounted(caps, &plan);
 		name_enforcers(p, caps, &plan);
-		if (files_compile(p, r, caps, &plan, err) < 0 ||
+		if (check_counted(p, &plan, err) < 0 ||
+		    files_compile(p, r, caps, &plan, err) < 0 ||
 		    compile_blocked(p, r, &plan, err) < 0 ||
 		    settle_guard(p, caps, r, &plan, err) < 0 ||
 		    compile_filter(p, caps, &plan, err) < 0)
 			return -1;
 	}
+	if (environment_compile(&p->base, r->environ, &plan.net, a, &plan.envp, err) < 0)
+		return -1;
 	*ret = plan;
 	return 0;
 }

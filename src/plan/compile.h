@@ -25,8 +25,8 @@ struct plan_request {
 	const char *own_home;		/* what the machine says it is, or NULL */
 	uid_t uid;
 	gid_t gid;
-	const char *const *policy_files;	/* absolute; stay unwritable */
-	size_t n_policy_files;
+	const char **policy_files;		/* absolute; stay unwritable, and unmade */
+	size_t n_policy_files, cap_policy_files;
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	const char *audit;		/* the log, or its folder; absolute, or NULL */

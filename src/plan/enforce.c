@@ -118,6 +118,8 @@ const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enf
 	by = str_is(field_table(id), "network") ? find_of_network(id, rung) : NULL;
 	if (by)
 		return by;
+	if (id == F_LIMITS_DISK && policy_is_written(p, id) && p->base.f[F_FILES_WRITE].n)
+		return "size of each private tmpfs; accounting of writable roots, SIGKILL";
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].id == id && (rows[i].needs & ~enforced) == 0 &&
 		    (rows[i].cgroup == ANY_CGROUP || rows[i].cgroup == cgroup))

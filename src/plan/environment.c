@@ -4,6 +4,7 @@
  */
 #include "plan/environment.h"
 
+#include "plan/net_inside.h"
 #include "plan/presets.h"
 #include "policy/proxy.h"
 
@@ -149,8 +150,27 @@ static int add_set(struct environment *e, const struct item *item)
 	return add(e, arena_strndup(e->arena, text.data, text.n));
 }
 
-int environment_compile(const struct section *s, const char *const *environ, struct arena *a,
-			const char *const **ret, struct cordon_err *err)
+/* For curl (7.84) and what is built on it, and for whoever wants to know. */
+static int add_proxy(struct environment *e)
+{
+	static const char *const entries[] = { "ALL_PROXY=socks5h://localhost" NET_PROXY_PATH,
+					       "CORDON_PROXY=unix:" NET_PROXY_PATH };
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		if (!is_set(e, name_of(entries[i])) && add(e, entries[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* http_proxy, NO_PROXY and alike lead to what cannot be reached. */
+static bool is_of_other_proxy(const struct plan_net *net, struct str name)
+{
+	return net->rung == NET_PROXY && (str_ends(name, "_proxy") || str_ends(name, "_PROXY"));
+}
+
+int environment_compile(const struct section *s, const char *const *environ,
+			const struct plan_net *net, struct arena *a, const char *const **ret,
+			struct cordon_err *err)
 {
 	struct environment e = { .arena = a, .caller = environ, .section = s, .err = err };
 	const struct field_value *set = &s->f[F_ENV_SET];
@@ -160,12 +180,15 @@ int environment_compile(const struct section *s, const char *const *environ, str
 
 		if (name.n && environ[i][name.n] == '=' && is_passed(&e, name) &&
 		    !is_set(&e, name) && !is_stripped(&e, name) &&
+		    !is_of_other_proxy(net, name) &&
 		    add(&e, arena_strndup(a, environ[i], strlen(environ[i]))) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < set->n; i++)
 		if (!is_stripped(&e, set->items[i].text) && add_set(&e, &set->items[i]) < 0)
 			return -1;
+	if (net->rung == NET_PROXY && add_proxy(&e) < 0)
+		return -1;
 	if (add(&e, "") < 0)
 		return -1;
 	e.out[e.n - 1] = NULL;

@@ -4,8 +4,10 @@
 
 #include "plan/compile.h"
 
-/* NAME=VALUE strings, ends with NULL. */
-int environment_compile(const struct section *s, const char *const *environ, struct arena *a,
-			const char *const **ret, struct cordon_err *err) MUST_USE;
+/* NAME=VALUE strings, ends with NULL.  Where `net` is held by a proxy, they say
+ * where it is, and no other one is passed on. */
+int environment_compile(const struct section *s, const char *const *environ,
+			const struct plan_net *net, struct arena *a, const char *const **ret,
+			struct cordon_err *err) MUST_USE;
 
 #endif

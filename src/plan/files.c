@@ -289,7 +289,13 @@ static void add_network(struct files *f)
 					"services: files\nethers: files\nrpc: files\n" },
 	};
 
-	if (!net_has_gate(&f->plan->net) || f->in_place)
+	if (f->plan->net.rung == NET_PROXY) {
+		/* Where everything is the host's, only /run is sure to be there. */
+		add_mount(f, MOUNT_PROXY, f->whole ? "cordon/" NET_PROXY_NAME : NET_PROXY_NAME,
+			  f->whole ? "/run" : NET_PROXY_DIR);
+		return;
+	}
+	if (!net_is_routed(&f->plan->net) || f->in_place)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
@@ -311,6 +317,17 @@ static void protect(struct files *f, const char *path)
 	m->optional = true;
 	m->keep = true;
 	add_guarded(f, path);
+}
+
+static bool is_protected(const struct files *f, const char *path)
+{
+	for (size_t i = 0; i < f->plan->n_mounts; i++) {
+		const struct plan_mount *m = &f->plan->mounts[i];
+
+		if (m->keep && !m->file && strcmp(m->target, path) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* In a linked worktree `.git` is a file which says where the rest is. */
@@ -342,37 +359,56 @@ static void add_protected_sets(struct files *f, const char *root)
 		protect_git_file(f, root);
 }
 
-/* A run takes the nearest policy above where it is started: so none is made at any
- * depth.  GAP: one that is there already, deeper than the root, can be changed. */
-static void guard_policies(struct files *f, const char *root)
-{
-	for (size_t i = 0; has_word(f, F_FILES_PROTECT, "agent-config") && policy_names[i]; i++)
-		add_guarded(f, below(f, below(f, root, "**"), policy_names[i]));
-}
-
 static bool is_pattern(const char *path)
 {
 	return strchr(path, '*') != NULL;
 }
 
-/* A name at any depth: what is there is looked for at the start, what comes
- * later is guarded. */
-static int add_name(struct files *f, enum field_id id, const char *pattern, bool mask)
+static int refuse_pattern(struct files *f, enum field_id id, const char *pattern, const char *why)
+{
+	return err_set(f->err, CORDON_E_HOST,
+		       "%s: the pattern '%s' %s; write a path, **/NAME or DIR/**, with * for any "
+		       "text in a name",
+		       fields[id].key, pattern, why);
+}
+
+/* What is left of a pattern without the stars at its ends. */
+static struct str read_depth(struct str rest, struct plan_name *ret)
+{
+	ret->anywhere = str_starts(rest, "**/");
+	/* At any depth there is always some folder above. */
+	while (ret->anywhere && (str_starts(rest, "**/") || str_starts(rest, "*/")))
+		rest = str_from_pos(rest, str_find(rest, '/') + 1);
+	ret->below = str_ends(rest, "/**");
+	while (str_ends(rest, "/**"))
+		rest.n -= 3;
+	return rest;
+}
+
+/* A pattern: what is there is looked for at the start, what comes later is
+ * guarded.  Everything in a folder is the folder for what is there, and any
+ * name in it for what comes. */
+static int add_pattern(struct files *f, enum field_id id, const char *pattern, bool mask)
 {
 	struct plan *p = f->plan;
-	struct plan_name *n;
+	struct plan_name name = { .mask = mask }, *names;
+	struct str rest = read_depth(str_from(pattern), &name);
+	const char *guarded;
 
-	if (strncmp(pattern, "**/", 3) != 0 || strpbrk(pattern + 3, "*/"))
-		return err_set(f->err, CORDON_E_HOST,
-			       "%s: the pattern '%s' is not supported by the process backend yet; "
-			       "write paths, or **/NAME",
-			       fields[id].key, pattern);
-	n = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*n));
-	if (!n)
+	if (!rest.n || str_is(rest, "*") || str_is(rest, "**"))
+		return refuse_pattern(f, id, pattern, "means everything");
+	for (size_t i = 1; i < rest.n; i++)
+		if (rest.s[i - 1] == '*' && rest.s[i] == '*')
+			return refuse_pattern(f, id, pattern, "has ** inside, which is not built");
+	name.pattern = arena_strndup(p->arena, rest.s, rest.n);
+	guarded = arena_printf(p->arena, "%s%.*s%s", name.anywhere ? "**/" : "", STR_FMT(rest),
+			       name.below ? "/*" : "");
+	names = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*names));
+	if (!names || !name.pattern || !guarded)
 		return err_nomem(f->err);
-	p->names = n;
-	p->names[p->n_names++] = (struct plan_name){ pattern + 3, mask };
-	add_guarded(f, pattern);
+	p->names = names;
+	p->names[p->n_names++] = name;
+	add_guarded(f, guarded);
 	return 0;
 }
 
@@ -383,7 +419,6 @@ static int add_protected(struct files *f)
 
 	for (size_t i = 0; i < write->n; i++) {
 		add_protected_sets(f, write->items[i].text.s);
-		guard_policies(f, write->items[i].text.s);
 		if (home && path_within(home, write->items[i].text.s) &&
 		    strcmp(home, write->items[i].text.s) != 0)
 			add_protected_sets(f, home);
@@ -391,13 +426,18 @@ static int add_protected(struct files *f)
 	for (size_t i = 0; i < v->n; i++) {
 		const char *path = v->items[i].text.s;
 
-		if (is_pattern(path) && add_name(f, F_FILES_PROTECT, path, false) < 0)
+		if (is_pattern(path) && add_pattern(f, F_FILES_PROTECT, path, false) < 0)
 			return -1;
 		if (!is_pattern(path) && path[0] == '/')
 			protect(f, path);
 	}
+	/* A policy of a folder below holds for who works there.
+	 * GAP: one that is there already can be changed; nothing is walked. */
+	if (write->n && has_word(f, F_FILES_PROTECT, "agent-config"))
+		add_guarded(f, "**/cordon.toml");
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
-		protect(f, f->request->policy_files[i]);
+		if (!is_protected(f, f->request->policy_files[i]))
+			protect(f, f->request->policy_files[i]);
 	return 0;
 }
 
@@ -446,13 +486,13 @@ static int add_masks(struct files *f)
 		mask_credentials(f, f->request->own_home);
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
-	if (f->whole)
+	if (f->whole && f->plan->net.rung != NET_PROXY)
 		mask(f, "/run");
 	for (size_t i = 0; i < deny->n; i++) {
 		const char *path = deny->items[i].text.s;
 
 		if (is_pattern(path)) {
-			if (add_name(f, F_FILES_DENY, path, true) < 0)
+			if (add_pattern(f, F_FILES_DENY, path, true) < 0)
 				return -1;
 			continue;
 		}
@@ -495,6 +535,7 @@ static bool is_covered(const struct plan *p, const char *path)
 		const struct plan_mount *m = &p->mounts[i];
 
 		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    m->kind != MOUNT_PROXY &&
 		    path_within(path, m->source))
 			return true;
 	}
@@ -540,9 +581,9 @@ static int check_in_place(struct files *f)
 	for (size_t i = 0; i < p->n_names; i++)
 		if (p->names[i].mask)
 			return err_set(f->err, CORDON_E_HOST,
-				       "files.deny: '**/%s' can be kept from being read by mount "
+				       "files.deny: '%s%s' can be kept from being read by mount "
 				       "only; cordon doctor says what to do",
-				       p->names[i].name);
+				       p->names[i].anywhere ? "**/" : "", p->names[i].pattern);
 	p->n_accesses = kept;
 	p->n_mounts = p->n_names = p->n_guarded = 0;
 	return 0;

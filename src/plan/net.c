@@ -32,7 +32,7 @@ bool net_is_open(const struct section *s)
 {
 	return mode_of(s) == NETWORK_PUBLIC && !has(s, F_NETWORK_DENY) &&
 	       !has(s, F_NETWORK_EXPOSE) && !has(s, F_NETWORK_HOST_PORTS) &&
-	       !has_proxy(s);
+	       !has_proxy(s) && !s->rerouted;
 }
 
 bool net_needs_gate(const struct section *s)
@@ -119,6 +119,28 @@ static bool can_list_ports(const struct section *s)
 	return ports_collect(s, &ports, &item, &id);
 }
 
+/* Without a network namespace: nothing but unix sockets can be made, the host's
+ * are out of sight, and those that have no place in the file system are kept away
+ * by Landlock (ABI 6).  Then the one socket that is in sight is the gate's. */
+#define PROXY_LANDLOCK	6
+
+static bool has_proxy_parts(const struct host_caps *caps, int landlock)
+{
+	return !caps->net && (caps->userns || caps->is_root) && caps->mount && caps->seccomp &&
+	       landlock >= PROXY_LANDLOCK;
+}
+
+/* What nobody can have through a proxy: a port inside, and datagrams. */
+static enum field_id find_unproxied(const struct section *s)
+{
+	static const enum field_id ids[] = { F_NETWORK_EXPOSE, F_NETWORK_UDP_ALLOW };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (has(s, ids[i]))
+			return ids[i];
+	return N_FIELDS;
+}
+
 enum net_rung net_find_rung(const struct section *s, const struct host_caps *caps)
 {
 	if (net_is_open(s))
@@ -129,7 +151,10 @@ enum net_rung net_find_rung(const struct section *s, const struct host_caps *cap
 		return NET_TPROXY;
 	if (caps->net && caps->anyip && can_list_ports(s))
 		return NET_PORTS;
-	return grants_nothing(s) ? NET_CLOSED : N_NET_RUNGS;
+	if (grants_nothing(s))
+		return NET_CLOSED;
+	return has_proxy_parts(caps, caps->landlock) && find_unproxied(s) == N_FIELDS
+		       ? NET_PROXY : N_NET_RUNGS;
 }
 
 enum host_feature net_find_missing(const struct section *s, const struct host_caps *caps)
@@ -177,6 +202,20 @@ static int refuse_ports(const struct section *s, struct cordon_err *err)
 		       host_feature_about(FEATURE_TPROXY), MAX_NET_PORTS);
 }
 
+/* The machine has no network namespaces, but all that a proxy needs. */
+static int refuse_proxy(const struct section *s, struct cordon_err *err)
+{
+	enum field_id id = find_unproxied(s);
+
+	if (id == N_FIELDS)
+		BUG("a network that a proxy can hold is refused");
+	return err_set(err, CORDON_E_HOST,
+		       "%s needs %s (%s), which this machine does not offer, and a proxy cannot "
+		       "stand in for it; remove it, or see cordon doctor",
+		       fields[id].key, host_feature_name(FEATURE_NET),
+		       host_feature_about(FEATURE_NET));
+}
+
 int net_check(const struct section *s, const struct host_caps *caps, struct cordon_err *err)
 {
 	cleanup_buf struct buf asker = BUF(256);
@@ -186,11 +225,16 @@ int net_check(const struct section *s, const struct host_caps *caps, struct cord
 		return 0;
 	if (caps->net && caps->anyip && mode_of(s) != NETWORK_PUBLIC)
 		return refuse_ports(s, err);
+	if (has_proxy_parts(caps, caps->landlock))
+		return refuse_proxy(s, err);
 	print_asker(s, &asker);
 	return err_set(err, CORDON_E_HOST,
-		       "%s needs %s (%s), which this machine does not offer; "
+		       "%s needs %s (%s), which this machine does not offer%s; "
 		       "cordon doctor says what to do",
-		       buf_text(&asker), host_feature_name(missing), host_feature_about(missing));
+		       buf_text(&asker), host_feature_name(missing), host_feature_about(missing),
+		       /* What a better Landlock would change. */
+		       has_proxy_parts(caps, PROXY_LANDLOCK) && find_unproxied(s) == N_FIELDS
+			       ? ", nor Landlock of ABI 6, with which a proxy could stand in" : "");
 }
 
 /* ---- parts -------------------------------------------------------------- */

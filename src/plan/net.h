@@ -17,6 +17,7 @@ enum net_rung {
 	NET_CLOSED,		/* an empty network namespace */
 	NET_TPROXY,		/* the gate: every TCP port, by nf_tables */
 	NET_PORTS,		/* the gate: one listener for each port that the policy names */
+	NET_PROXY,		/* the gate: a unix socket, to programs that speak to a proxy */
 	N_NET_RUNGS
 };
 
@@ -79,7 +80,8 @@ bool net_needs_gate(const struct section *s);
 /* What this machine lacks to hold a section that needs a gate, or
  * N_HOST_FEATURES. */
 enum host_feature net_find_missing(const struct section *s, const struct host_caps *caps);
-/* The best rung that keeps the meaning; N_NET_RUNGS: there is none. */
+/* The best rung that keeps the meaning; N_NET_RUNGS: there is none.  NET_PROXY is
+ * for runs that may do without FEATURE_NET. */
 enum net_rung net_find_rung(const struct section *s, const struct host_caps *caps);
 /* Can it be held?  If not, names what asks and what is missing. */
 int net_check(const struct section *s, const struct host_caps *caps,
@@ -93,6 +95,8 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WHY]) MUST_USE;
 /* For people; of a proxy never more than its address. */
 void net_print(const struct plan_net *net, struct buf *out);
+/* One word, as in the result. */
+const char *net_rung_name(enum net_rung rung);
 /* The features of the kernel behind a rung, in a few words. */
 const char *net_rung_about(enum net_rung rung);
 

@@ -1,11 +1,21 @@
 /* The network of a plan for people: one line a step, with what is behind it. */
 #include "plan/net.h"
 
+static const char *const rung_names[] = {
+	[NET_OPEN] = "open",
+	[NET_CLOSED] = "closed",
+	[NET_TPROXY] = "tproxy",
+	[NET_PORTS] = "ports",
+	[NET_PROXY] = "proxy",
+};
+static_assert(ARRAY_SIZE(rung_names) == N_NET_RUNGS, "a rung without a name");
+
 static const char *const rung_words[] = {
 	[NET_OPEN] = "open",
 	[NET_CLOSED] = "closed",
 	[NET_TPROXY] = "by name",
 	[NET_PORTS] = "by name",
+	[NET_PROXY] = "by name",
 };
 static_assert(ARRAY_SIZE(rung_words) == N_NET_RUNGS, "a rung without words");
 
@@ -14,8 +24,15 @@ static const char *const rung_features[] = {
 	[NET_CLOSED] = "network namespace, empty",
 	[NET_TPROXY] = "network namespace, AnyIP routes, nf_tables TPROXY to one listener",
 	[NET_PORTS] = "network namespace, AnyIP routes, a listener for each port",
+	[NET_PROXY] = "proxy on a unix socket (SOCKS5, HTTP CONNECT); seccomp: no inet socket; "
+		      "Landlock scope: no abstract one",
 };
 static_assert(ARRAY_SIZE(rung_features) == N_NET_RUNGS, "a rung without features");
+
+const char *net_rung_name(enum net_rung rung)
+{
+	return rung_names[rung];
+}
 
 const char *net_rung_about(enum net_rung rung)
 {

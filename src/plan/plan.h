@@ -33,6 +33,7 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
+	MOUNT_PROXY,		/* a directory in which the gate listens on a socket, `source` */
 	MOUNT_TEXT,		/* a read-only file that holds source, in place of what is there */
 	N_PLAN_MOUNT_KINDS
 };
@@ -45,7 +46,7 @@ struct plan_mount {
 	bool keep;		/* what the target leads to, if anything, over itself */
 	bool file;		/* keep: unless it is a directory */
 	bool plain;		/* left out if a link is on the way to the source */
-	const char *source;	/* path on the host, link target, or text */
+	const char *source;	/* path on the host, link target, name or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
 };
@@ -67,13 +68,16 @@ enum plan_limit {
 	PLAN_WALL,
 	PLAN_OUTPUT,
 	PLAN_DISK,
+	PLAN_ROOTS,
 	PLAN_OPEN_FILES,
 	N_PLAN_LIMITS
 };
 
-/* Every file or directory of this name, however deep. */
+/* Every file or directory that fits: components with `*` for any text. */
 struct plan_name {
-	const char *name;
+	const char *pattern;	/* absolute, or without its leading slash anywhere */
+	bool anywhere;		/* below each root, however deep */
+	bool below;		/* what lies in the folders that fit */
 	bool mask;		/* unreadable; else read-only */
 };
 
@@ -96,7 +100,8 @@ struct plan_limits {
 	int64_t file_size;
 	int64_t wall_ms;
 	int64_t output;
-	int64_t disk;
+	int64_t disk;			/* of each private place */
+	int64_t roots;			/* that may be added to the writable roots */
 	int64_t open_files;
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
 };
@@ -131,7 +136,8 @@ struct plan {
 	struct plan_name *names;
 	size_t n_names, cap_names;
 	/* Names that may not be made, renamed to or linked to: absolute paths
-	 * inside, or two stars, a slash and a name for any depth. */
+	 * inside, or two stars, a slash and a name for any depth; with `*` for any
+	 * text in a component. */
 	const char **guarded;
 	size_t n_guarded, cap_guarded;
 	const char *live_root;		/* the folder of live runs, never seen inside */

@@ -17,8 +17,6 @@ extern const char *const preset_config[];
 extern const char *const protect_git[];
 extern const char *const protect_agent[];
 extern const char *const protect_shell[];
-/* The policies that a run finds by itself; with "agent-config", at any depth. */
-extern const char *const policy_names[];
 
 /* Below $HOME: unreadable wherever a root would show them, unless the policy
  * names them. */

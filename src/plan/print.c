@@ -22,7 +22,7 @@ static const char *const mount_words[] = {
 	[MOUNT_RO] = "read-only",	 [MOUNT_SYSTEM] = "read-only", [MOUNT_RW] = "writable",
 	[MOUNT_DEV] = "device",		 [MOUNT_MASK] = "masked",      [MOUNT_TMPFS] = "private",
 	[MOUNT_PROC] = "own processes",	 [MOUNT_DEVPTS] = "terminals", [MOUNT_LINK] = "link",
-	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",
+	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",    [MOUNT_PROXY] = "proxy",
 };
 static_assert(ARRAY_SIZE(mount_words) == N_PLAN_MOUNT_KINDS, "a mount without words");
 
@@ -37,6 +37,7 @@ static const char *const mount_features[] = {
 	[MOUNT_DEVPTS] = "devpts",
 	[MOUNT_LINK] = "symlink",
 	[MOUNT_DIR] = "mkdir",
+	[MOUNT_PROXY] = "tmpfs with a unix socket",
 	[MOUNT_TEXT] = "bind of a file of its own",
 };
 static_assert(ARRAY_SIZE(mount_features) == N_PLAN_MOUNT_KINDS, "a mount without a feature");
@@ -73,6 +74,7 @@ static void print_limits(const struct plan *p, struct buf *out)
 		[PLAN_WALL] = { "wall", "ms", l->wall_ms },
 		[PLAN_OUTPUT] = { "output", "bytes", l->output },
 		[PLAN_DISK] = { "disk", "bytes", l->disk },
+		[PLAN_ROOTS] = { "roots' disk", "bytes", l->roots },
 		[PLAN_OPEN_FILES] = { "open files", "", l->open_files },
 	};
 	static_assert(ARRAY_SIZE(rows) == N_PLAN_LIMITS, "a limit without words");

@@ -3,6 +3,13 @@
 
 #include "base/path.h"
 
+bool policy_is_written(const struct policy *p, enum field_id id)
+{
+	const struct field_value *v = &p->base.f[id];
+
+	return v->set && (!v->at.file || strcmp(v->at.file, "default") != 0);
+}
+
 void policy_init(struct policy *p, struct arena *arena)
 {
 	*p = (struct policy){ .arena = arena };

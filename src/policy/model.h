@@ -54,6 +54,7 @@ struct field_value {
 
 struct section {
 	struct field_value f[N_FIELDS];
+	bool rerouted;		/* no field: the operator says where hosts are (--connect-to) */
 };
 
 struct phase {
@@ -70,6 +71,8 @@ struct policy {
 	size_t n_phases, cap_phases;
 };
 
+/* Was this said by somebody, and is not just the default? */
+bool policy_is_written(const struct policy *p, enum field_id id);
 void policy_init(struct policy *p, struct arena *arena);
 /* The phase, or NULL. */
 struct phase *policy_find_phase(const struct policy *p, struct str name);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/caller.h"
 #include "super/report.h"
 #include "super/run_priv.h"
 #include "super/stdio.h"
@@ -140,7 +141,8 @@ static int loop(struct bare *b, struct cordon_err *err)
 
 	while (!b->exited) {
 		struct timespec wait = run_wait(MIN(MIN(b->deadline_us, b->kill_at_us),
-						    audit_next_us(b->reporter->audit)));
+						    MIN(audit_next_us(b->reporter->audit),
+							stdio_next_us(&b->stdio))));
 		size_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = b->pidfd, .events = POLLIN };
@@ -180,15 +182,16 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 		.kill_at_us = INT64_MAX,
 	};
 	int64_t begin_us = run_now_us();
-	sigset_t old;
+	struct caller caller;
 	int rc = 0;
 
+	caller_init(&caller);
 	if (o->capture)
 		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false,
 				err);
 	if (rc == 0)
-		rc = run_watch_signals(&b.signals, &old, err);
-	b.mask = &old;
+		rc = run_watch_signals(&b.signals, err);
+	b.mask = &caller.mask;
 	if (rc == 0)
 		rc = start(&b, err);
 	if (rc == 0)
@@ -200,10 +203,9 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	if (!stdio_drain(&b.stdio) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&b.stdio);
-	if (b.signals >= 0)
-		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&b.signals);
 	fd_close(&b.pidfd);
 	ret->duration_ms = (run_now_us() - begin_us) / 1000;
+	caller_release(&caller);
 	return rc;
 }

@@ -25,13 +25,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/aside.h"
 #include "super/guard_priv.h"
 
 #define N_PAIRS		2	/* one alone was slower, more gained nothing on few CPUs */
@@ -52,76 +52,6 @@ struct guard {
 
 /* --- becoming one of them --------------------------------------------------- */
 
-/* Close every descriptor but these. */
-static int keep_only(const int *fds, size_t n, struct cordon_err *err)
-{
-	unsigned from = 0;
-
-	for (;;) {
-		unsigned next = UINT_MAX;
-
-		for (size_t i = 0; i < n; i++)
-			if (fds[i] >= 0 && (unsigned)fds[i] >= from && (unsigned)fds[i] < next)
-				next = (unsigned)fds[i];
-		if (next > from && close_range(from, next == UINT_MAX ? next : next - 1, 0) < 0)
-			return err_sys(err, CORDON_E_HOST, "cannot close descriptors");
-		if (next == UINT_MAX)
-			return 0;
-		from = next + 1;
-	}
-}
-
-static int detach(const int *fds, size_t n, struct cordon_err *err)
-{
-	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP,
-				       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
-	struct rlimit no_core = { 0, 0 };
-	sigset_t none;
-
-	for (int i = 1; i < _NSIG; i++)
-		signal(i, SIG_DFL);
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (setrlimit(RLIMIT_CORE, &no_core) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_NAME, "cordon-guard") < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot prepare the guard");
-	return keep_only(fds, n, err);
-}
-
-/* After the last change of rights, which clears both. */
-static int bind_to_parent(pid_t parent, struct cordon_err *err)
-{
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot bind the guard to its parent");
-	if (getppid() != parent)
-		return err_set(err, CORDON_E_SETUP, "the guard's parent is gone");
-	return 0;
-}
-
-int guard_set_caps(uint64_t caps, struct cordon_err *err)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
-
-	for (int i = 0; i < 2; i++)
-		data[i].permitted = data[i].effective = (uint32_t)(caps >> (32 * i));
-	if (syscall(SYS_capset, &head, data) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot set the guard's capabilities");
-	return 0;
-}
-
-static int enter_userns(int userns, uint64_t caps, struct cordon_err *err)
-{
-	if (userns >= 0 && setns(userns, CLONE_NEWUSER) < 0)
-		return err_sys(err, CORDON_E_HOST,
-			       "cannot enter the user namespace of the tree, which must be the"
-			       " caller's own");
-	return guard_set_caps(caps, err);
-}
-
 static int report(int ready, const struct cordon_err *err)
 {
 	return write(ready, err, sizeof(*err)) == sizeof(*err) ? 0 : -1;
@@ -141,10 +71,10 @@ static int become_reader(struct start *s, struct cordon_err *err)
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->proc, w->denials, s->ready };
 
-	if (enter_userns(s->o->userns, 1ull << CAP_SYS_PTRACE, err) < 0 ||
-	    bind_to_parent(s->parent, err) < 0)
+	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_PTRACE, err) < 0 ||
+	    aside_bind(s->parent, err) < 0)
 		return -1;
-	return keep_only(keep, ARRAY_SIZE(keep), err);
+	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
 }
 
 /* What the kernel refuses at a mount point (renaming it, or something over it)
@@ -154,21 +84,22 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, s->ready };
 
-	if (enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN, err) < 0)
+	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN,
+			       err) < 0)
 		return -1;
 	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
-	if (guard_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
+	if (aside_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
 	if (s->o->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->o->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the Landlock rules of the tree");
-	if (bind_to_parent(s->parent, err) < 0)
+	if (aside_bind(s->parent, err) < 0)
 		return -1;
 	w->self = openat(w->proc, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w->self < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self");
 	keep[4] = w->self;
-	return keep_only(keep, ARRAY_SIZE(keep), err);
+	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
 }
 
 static _Noreturn void reader_main(struct start *s)
@@ -246,7 +177,8 @@ static int keep(struct start *s, struct cordon_err *err)
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
-	if (detach(fds, ARRAY_SIZE(fds), err) < 0 || bind_to_parent(s->parent, err) < 0)
+	if (aside_detach("cordon-guard", fds, ARRAY_SIZE(fds), err) < 0 ||
+	    aside_bind(s->parent, err) < 0)
 		return -1;
 	s->parent = getpid();
 	s->worker.proc = openat(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -12,7 +12,8 @@
  * A name is refused with EACCES where it stands, and everything below it, in
  * any case of its letters; what exists already can be opened.  A directory may
  * be made where a guarded name's path leads through; a symbolic link may not,
- * and a directory may move there only if it does not bring the rest along.
+ * and a directory may move there only if it does not bring the rest along, and
+ * away from there only if it does not take the rest with it.
  */
 #ifndef SUPER_GUARD_H
 #define SUPER_GUARD_H

@@ -12,57 +12,91 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/name.h"
+
+/* The part of a path before its last `n` components; NULL if there are fewer. */
+static const char *find_tail(const char *path, size_t n)
+{
+	const char *at = path + strlen(path);
+
+	for (; n && at > path; n--) {
+		at--;
+		while (at > path && *at != '/')
+			at--;
+	}
+	return n ? NULL : at;
+}
+
+/* Is `dir`, which has this path, the very directory that the first `n` parts of
+ * a name lead to, wherever it is mounted?  Up to the first `*` the parts are a
+ * path; those behind it must be the names of what lies between. */
+static bool is_place_of(const struct guard_name *name, size_t n, int dir, const char *path)
+{
+	size_t n_path = MIN(n, name->n_literal), up = n - n_path;
+	const char *tail = find_tail(path, up);
+	cleanup_fd int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char place[MAX_GUARD_NAME + 1];
+	struct stat st, here;
+
+	for (size_t i = n_path; tail && i < n; i++) {
+		size_t len = strcspn(tail + 1, "/");
+
+		if (!name_matches(name->parts[i], (struct str){ tail + 1, len }))
+			return false;
+		tail += 1 + len;
+	}
+	for (; tail && up && at >= 0; up--) {
+		int next = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		fd_close(&at);
+		at = next;
+	}
+	if (!tail || at < 0)
+		return false;
+	snprintf(place, sizeof(place), "%.*s", (int)(name->raw[n_path].s - name->text), name->text);
+	return fstat(at, &here) == 0 && stat(place, &st) == 0 && st.st_dev == here.st_dev &&
+	       st.st_ino == here.st_ino;
+}
 
 /* The same directory can be mounted in two places: a name is also guarded when
  * its directory is the very one in which a guarded name stands. */
-static enum guard_verdict match_alias(const struct guard_name *name, struct str folded, int dir,
-				      struct guard_rests *rests)
+static enum guard_verdict match_alias(const struct guard_name *name, struct str folded,
+				      struct guard_place *p, const char *dir)
 {
-	char path[MAX_GUARD_NAME + 1];
 	enum guard_verdict verdict = GUARD_FREE;
-	struct stat st, here;
 
 	for (size_t i = 0; i < name->n_parts && !name->anywhere; i++) {
-		if (!str_eq(name->parts[i], folded))
+		if (!str_glob(name->parts[i], folded) || !is_place_of(name, i, p->dir, dir))
 			continue;
-		snprintf(path, sizeof(path), "%.*s", (int)(name->raw[i].s - name->text),
-			 name->text);
-		if (fstat(dir, &here) < 0)
+		if (i + 1 == name->n_parts || !guard_rests_add(&p->rests, name, i + 1))
 			return GUARD_HELD;
-		if (stat(path, &st) < 0 || st.st_dev != here.st_dev || st.st_ino != here.st_ino)
-			continue;
-		if (i + 1 == name->n_parts || !guard_rests_add(rests, name, i + 1))
-			return GUARD_HELD;
-		verdict = GUARD_PREFIX;
+		verdict = MAX(verdict, guard_on_the_way(name, i + 1));
 	}
 	return verdict;
 }
 
-static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place *p)
+static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place *p,
+				      const char *dir, enum guard_verdict verdict)
 {
-	enum guard_verdict verdict = p->rests.n ? GUARD_PREFIX : GUARD_FREE;
 	char text[NAME_MAX + 1];
-	struct str folded = { text, guard_fold((struct str){ p->last, p->n_last }, text) };
+	struct str folded = { text, name_fold((struct str){ p->last, p->n_last }, text) };
 
 	for (size_t i = 0; i < a->w->names->n; i++) {
-		enum guard_verdict v = match_alias(&a->w->names->items[i], folded, p->dir,
-						   &p->rests);
+		enum guard_verdict v = match_alias(&a->w->names->items[i], folded, p, dir);
 
-		if (v > verdict)
-			verdict = v;
+		verdict = MAX(verdict, v);
 	}
 	return verdict;
 }
 
 /* The path of a directory that is too deep to be told: go up until it can be.
- * What is left out is no part of a name of at most MAX_GUARD_NAME bytes; where one
- * may be anywhere below a directory, only its last components count. */
+ * What is left out is no part of a name of at most MAX_GUARD_NAME bytes. */
 static int deep_path(struct guard_actor *a, int dir, char path[PATH_MAX])
 {
 	cleanup_fd int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	for (size_t i = 0; at >= 0 && i < a->w->names->n; i++)
-		if (a->w->names->items[i].anywhere && !a->w->names->items[i].n_base)
+		if (a->w->names->items[i].anywhere)
 			return -ENAMETOOLONG;
 	for (size_t up = 0; at >= 0 && up < (1u << 16); up++) {
 		int next, n = guard_fd_path(a->w, at, path, PATH_MAX);
@@ -88,7 +122,7 @@ int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict
 	snprintf(p->path, sizeof(p->path), "%s/%.*s", n == 1 ? "" : dir, (int)p->n_last, p->last);
 	*ret = guard_match(a->w->names, str_from(p->path), &p->rests);
 	if (*ret != GUARD_HELD)
-		*ret = judge_alias(a, p);
+		*ret = judge_alias(a, p, n == 1 ? "" : dir, *ret);
 	return 0;
 }
 
@@ -98,7 +132,6 @@ static int scan(int dir, const struct str *rest, size_t n)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 	const struct dirent *entry;
-	char folded[NAME_MAX + 1];
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!d) {
@@ -107,11 +140,11 @@ static int scan(int dir, const struct str *rest, size_t n)
 		return rc;
 	}
 	for (errno = 0; rc == 0 && (entry = readdir(d)); errno = 0) {
-		struct str name = { folded, guard_fold(str_from(entry->d_name), folded) };
 		cleanup_fd int at = -1;
 		struct stat st;
 
-		if (!str_eq(name, rest[0]))
+		if (!name_matches(rest[0], str_from(entry->d_name)) ||
+		    strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		at = openat(dir, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (n == 1 || at < 0 || fstat(at, &st) < 0 || S_ISLNK(st.st_mode))
@@ -125,24 +158,36 @@ static int scan(int dir, const struct str *rest, size_t n)
 	return rc;
 }
 
-int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
-			enum guard_verdict verdict)
+/* Does the object at `from` hold one of these rests?  1: yes, or it can not be
+ * told; or -errno.  Of what is no directory the verdict says enough. */
+static int check_rests(const struct guard_place *from, const struct guard_rests *rests,
+		       enum guard_verdict verdict)
 {
-	cleanup_fd int at = -1;
+	cleanup_fd int at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int rc = 0;
 
-	if (verdict != GUARD_PREFIX)
-		return verdict == GUARD_HELD;
-	at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0)
 		return guard_rc(at);
-	if (fstat(at, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (fstat(at, &st) < 0)
 		return 1;
-	for (size_t i = 0; rc == 0 && i < to->rests.n; i++)
-		rc = scan(at, to->rests.items[i].parts, to->rests.items[i].n);
+	if (!S_ISDIR(st.st_mode))
+		return verdict == GUARD_PREFIX || S_ISLNK(st.st_mode);
+	for (size_t i = 0; rc == 0 && i < rests->n; i++)
+		rc = scan(at, rests->items[i].parts, rests->items[i].n);
 	/* What can not be read may hold anything. */
 	return rc < 0 ? 1 : rc;
+}
+
+static bool leads_on(enum guard_verdict verdict)
+{
+	return verdict == GUARD_PREFIX || verdict == GUARD_LOOSE;
+}
+
+int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
+			enum guard_verdict verdict)
+{
+	return leads_on(verdict) ? check_rests(from, &to->rests, verdict) : verdict == GUARD_HELD;
 }
 
 /* ---- leaving --------------------------------------------------------------- */
@@ -219,24 +264,28 @@ static int has_mount_below(const struct guard_actor *a, struct str name, const s
 	return rc;
 }
 
-/* A directory goes with what is mounted in it, so this run would notice nothing:
- * but the next one, which finds no denied file where its policy says one is, masks
- * none, and what was denied is there under another name.  So such a directory
- * stays, as what is masked itself does.  A link where a guarded name's path leads
- * through is what says where that is. */
-int guard_check_leaving(const struct guard_actor *a, const struct guard_place *p,
+/* What is guarded would come to stand under a name that is not, where the next
+ * run finds nothing to hold.  The same with all that is mounted in a directory, which
+ * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
 			enum guard_verdict verdict)
 {
 	struct stat st;
-	int rc;
+	int rc = 0;
 
-	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (verdict == GUARD_HELD)
+		return 1;
+	if (fstatat(from->dir, from->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return guard_rc(-1);
+	/* A link on the way says where that is which is held. */
 	if (S_ISLNK(st.st_mode))
 		return verdict == GUARD_PREFIX;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	rc = has_mount_below(a, (struct str){ p->last, p->n_last }, &st);
+	if (leads_on(verdict))
+		rc = check_rests(from, &from->rests, verdict);
+	if (rc == 0)
+		rc = has_mount_below(a, (struct str){ from->last, from->n_last }, &st);
 	/* What can not be told may be so. */
 	return rc < 0 ? 1 : rc;
 }

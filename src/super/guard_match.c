@@ -3,39 +3,8 @@
 
 #include <unistd.h>
 
+#include "base/name.h"
 #include "base/path.h"
-
-/* Characters that HFS+ takes no notice of, as git knows them. */
-static bool is_ignored(uint32_t c)
-{
-	return (c >= 0x200c && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x206a && c <= 0x206f) || c == 0xfeff;
-}
-
-size_t guard_fold(struct str name, char *out)
-{
-	size_t n = 0;
-
-	while (name.n) {
-		uint32_t c = 0;
-		size_t bytes = str_utf8(name, &c);
-
-		if (bytes == 0)
-			bytes = 1;	/* any byte can stand in a name */
-		if (bytes == 1)
-			out[n++] = *name.s >= 'A' && *name.s <= 'Z' ? (char)(*name.s | 32) :
-								       *name.s;
-		else if (c == 0x17f)	/* long s */
-			out[n++] = 's';
-		else if (c == 0x212a)	/* the sign of kelvin */
-			out[n++] = 'k';
-		else if (!is_ignored(c))
-			for (size_t i = 0; i < bytes; i++)
-				out[n++] = name.s[i];
-		name = str_from_pos(name, bytes);
-	}
-	return n;
-}
 
 struct str guard_status(struct str status, const char *key)
 {
@@ -54,8 +23,6 @@ struct str guard_status(struct str status, const char *key)
 
 /* --- reading names ---------------------------------------------------------- */
 
-#define ANYWHERE	"**/"
-
 static int add_part(struct guard_names *g, struct guard_name *name, struct str part,
 		    struct cordon_err *err)
 {
@@ -66,11 +33,13 @@ static int add_part(struct guard_names *g, struct guard_name *name, struct str p
 	if (part.n > NAME_MAX || str_is(part, ".") || str_is(part, ".."))
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': '%.*s' is no name",
 			       name->text, STR_FMT(part));
-	if (name->n_base + name->n_parts == MAX_GUARD_PARTS)
+	if (name->n_parts == MAX_GUARD_PARTS)
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': over %d components",
 			       name->text, MAX_GUARD_PARTS);
+	if (name->n_literal == name->n_parts && !memchr(part.s, '*', part.n))
+		name->n_literal++;
 	name->raw[name->n_parts] = part;
-	name->parts[name->n_parts++] = (struct str){ folded, guard_fold(part, folded) };
+	name->parts[name->n_parts++] = (struct str){ folded, name_fold(part, folded) };
 	return 0;
 }
 
@@ -84,25 +53,11 @@ static size_t count_parts(const char *text)
 	return MIN(n, MAX_GUARD_PARTS);
 }
 
-static int add_parts(struct guard_names *g, struct guard_name *name, struct str rest,
-		     struct cordon_err *err)
-{
-	while (rest.n) {
-		size_t n = str_find(rest, '/');
-
-		if (n && add_part(g, name, str_first(rest, n), err) < 0)
-			return -1;
-		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
-	}
-	return 0;
-}
-
 static int add_name(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
 					      sizeof(*g->items));
-	const char *below = strstr(text, ANYWHERE);
-	struct guard_name name = { .anywhere = below && (below == text || below[-1] == '/') };
+	struct guard_name name = { .anywhere = str_starts(str_from(text), "**/") };
 	struct str rest = str_from(text);
 
 	if (!items)
@@ -111,7 +66,7 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 	if (rest.n > MAX_GUARD_NAME)
 		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
 			       MAX_GUARD_NAME);
-	if (below != text && !str_starts(rest, "/"))
+	if (!name.anywhere && !str_starts(rest, "/"))
 		return err_set(err, CORDON_E_POLICY,
 			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
 	name.text = arena_strndup(&g->arena, text, rest.n);
@@ -119,21 +74,14 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
 	if (!name.text || !name.parts || !name.raw)
 		return err_nomem(err);
-	rest = str_from(name.text);
-	if (name.anywhere) {
-		size_t n_base = (size_t)(below - text);
+	rest = str_from(name.text + (name.anywhere ? 3 : 1));
+	while (rest.n) {
+		size_t n = str_find(rest, '/');
 
-		if (add_parts(g, &name, str_first(rest, n_base), err) < 0)
+		if (n && add_part(g, &name, str_first(rest, n), err) < 0)
 			return -1;
-		name.base = name.parts;
-		name.n_base = name.n_parts;
-		name.parts += name.n_parts;
-		name.raw += name.n_parts;
-		name.n_parts = 0;
-		rest = str_from_pos(rest, n_base + strlen(ANYWHERE));
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 	}
-	if (add_parts(g, &name, rest, err) < 0)
-		return -1;
 	if (name.n_parts == 0)
 		return err_set(err, CORDON_E_POLICY, "cannot guard '%s': it names nothing", text);
 	g->items[g->n++] = name;
@@ -220,7 +168,7 @@ static bool fold_path(struct str path, struct folded *f)
 			if (used + n > sizeof(f->text) || f->n == ARRAY_SIZE(f->parts))
 				return false;
 			f->parts[f->n].s = f->text + used;
-			f->parts[f->n].n = guard_fold(str_first(path, n), f->text + used);
+			f->parts[f->n].n = name_fold(str_first(path, n), f->text + used);
 			used += f->parts[f->n++].n;
 		}
 		path = str_from_pos(path, n < path.n ? n + 1 : n);
@@ -228,13 +176,13 @@ static bool fold_path(struct str path, struct folded *f)
 	return true;
 }
 
-/* Does the path lead below the directory that a name is for? */
-static bool is_in_base(const struct guard_name *name, const struct folded *f)
+/* What many names fit is no name that anybody looks for: only what leads
+ * through it counts. */
+enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts)
 {
-	for (size_t i = 0; i < name->n_base; i++)
-		if (i == f->n || !str_eq(name->base[i], f->parts[i]))
-			return false;
-	return f->n > name->n_base;
+	return n_parts && memchr(name->parts[n_parts - 1].s, '*', name->parts[n_parts - 1].n) ?
+		       GUARD_LOOSE :
+		       GUARD_PREFIX;
 }
 
 /* Compare a name with the path from one of its components on. */
@@ -244,30 +192,32 @@ static enum guard_verdict match_from(const struct guard_name *name, const struct
 	size_t n = MIN(name->n_parts, f->n - from);
 
 	for (size_t i = 0; i < n; i++)
-		if (!str_eq(name->parts[i], f->parts[from + i]))
+		if (!str_glob(name->parts[i], f->parts[from + i]))
 			return GUARD_FREE;
 	if (n == name->n_parts || !guard_rests_add(rests, name, n))
 		return GUARD_HELD;
-	return GUARD_PREFIX;
+	return guard_on_the_way(name, n);
 }
 
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 			       struct guard_rests *ret_rests)
 {
+	enum guard_verdict verdict = GUARD_FREE;
 	struct folded f;
 
 	ret_rests->n = 0;
 	if (!fold_path(path, &f))
 		return GUARD_HELD;
 	for (size_t i = 0; i < g->n; i++) {
-		size_t first = g->items[i].n_base;
 		size_t last = g->items[i].anywhere && f.n ? f.n - 1 : 0;
 
-		if (g->items[i].anywhere && !is_in_base(&g->items[i], &f))
-			continue;
-		for (size_t from = first; from <= last; from++)
-			if (match_from(&g->items[i], &f, from, ret_rests) == GUARD_HELD)
-				return GUARD_HELD;
+		for (size_t from = 0; from <= last; from++) {
+			enum guard_verdict v = match_from(&g->items[i], &f, from, ret_rests);
+
+			verdict = MAX(verdict, v);
+			if (v == GUARD_HELD)
+				return v;
+		}
 	}
-	return ret_rests->n ? GUARD_PREFIX : GUARD_FREE;
+	return verdict;
 }

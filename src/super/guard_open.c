@@ -240,7 +240,7 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 		return rc;
 	/* A file where a guarded name's path leads through can stand for it all:
 	 * git takes a file `.git` for the word where its directory is. */
-	if (verdict == GUARD_FREE)
+	if (verdict < GUARD_PREFIX)
 		rc = open_new(a, p);
 	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		rc = -EEXIST;

@@ -32,13 +32,12 @@ static inline int guard_rc(long rc)
 /* --- names: guard_match.c, without system calls but for settling ------------ */
 
 struct guard_name {
-	bool anywhere;		/* below any directory, of those below `base` */
+	bool anywhere;		/* below any directory */
 	const char *text;	/* as it was given; absolute unless anywhere */
-	struct str *base;	/* folded; the parts before the two stars */
-	size_t n_base;
 	struct str *parts;	/* folded */
 	struct str *raw;	/* the same in `text` */
 	size_t n_parts;
+	size_t n_literal;	/* parts before the first with a `*` */
 };
 
 struct guard_names {
@@ -49,7 +48,8 @@ struct guard_names {
 
 enum guard_verdict {
 	GUARD_FREE,
-	GUARD_PREFIX,		/* a guarded name's path leads through here */
+	GUARD_LOOSE,		/* a directory here would lead to a guarded name: no link */
+	GUARD_PREFIX,		/* a guarded name's path leads through here: a directory only */
 	GUARD_HELD,		/* is guarded, or below what is */
 };
 
@@ -68,15 +68,14 @@ void guard_names_release(struct guard_names *g);
 /* Add the places to which symbolic links of this process's root lead the
  * absolute names. */
 int guard_names_settle(struct guard_names *g, struct cordon_err *err) MUST_USE;
-/* Judge an absolute path.  GUARD_PREFIX: *ret_rests has what follows. */
+/* Judge an absolute path.  GUARD_LOOSE, GUARD_PREFIX: *ret_rests has what
+ * follows. */
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 			       struct guard_rests *ret_rests);
 /* Add one; false when there is no room, and the place counts as held. */
 bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_t from);
-/* Fold a name so that spellings which some file system takes for the same are
- * equal: case, and characters that are ignored.  Returns the bytes written to
- * `out`, which has room for those of `name`. */
-size_t guard_fold(struct str name, char *out);
+/* What stands where the first parts of a name, but not all, lead to. */
+enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts);
 /* The value of a line of /proc/PID/status; empty when there is none. */
 struct str guard_status(struct str status, const char *key);
 
@@ -214,8 +213,6 @@ void guard_answer(int listener, uint64_t id, int rc);
 bool guard_is_valid(int listener, uint64_t id);
 /* Report a refusal; see struct guard_denial. */
 void guard_report(const struct guard_worker *w, size_t rule, const char *what);
-/* Permitted and effective capabilities (bits) become these. */
-int guard_set_caps(uint64_t caps, struct cordon_err *err) MUST_USE;
 
 /* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
 
@@ -257,8 +254,8 @@ int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict
 /* May the object at `from` come to stand at `to` (judged)?  1: no; or -errno. */
 int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
 			enum guard_verdict verdict);
-/* May the object at `p` (judged) go elsewhere?  1: no; or -errno. */
-int guard_check_leaving(const struct guard_actor *a, const struct guard_place *p,
+/* May the object at `from` (judged) go from there?  1: no; or -errno. */
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
 			enum guard_verdict verdict);
 /* Ask the reader. */
 int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/aside.h"
 
 static const char *old_text(const struct guard_actor *a)
 {
@@ -100,7 +101,8 @@ static int make_one(struct guard_actor *a)
 	guard_lock(a, false);
 	rc = guard_judge(a, &p, &verdict);
 	/* Only a directory may stand where a guarded name's path leads through. */
-	if (rc == 0 && verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR)
+	if ((verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR) ||
+	    (verdict == GUARD_LOOSE && a->req.op == GUARD_SYMLINK))
 		verdict = GUARD_HELD;
 	if (rc == 0 && verdict == GUARD_HELD)
 		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path);
@@ -137,7 +139,7 @@ static int link_alone(struct guard_actor *a, int source, struct guard_place *p)
 		return rc;
 	if (fstat(source, &st) < 0)
 		return guard_rc(-1);
-	if (verdict != GUARD_FREE)
+	if (verdict >= GUARD_PREFIX || (verdict == GUARD_LOOSE && S_ISLNK(st.st_mode)))
 		return exists(p) ? -EEXIST : guard_refuse(a, p->path);
 	/* Another name for what is guarded would not be. */
 	rc = guard_fd_path(a->w, source, path, sizeof(path));
@@ -168,26 +170,21 @@ static int make_link(struct guard_actor *a)
 /* --- rename ----------------------------------------------------------------- */
 
 /* 0, or -errno when what stands at `from` may not come to `to`. */
-static int may_land(struct guard_actor *a, const struct guard_place *from,
-		    const struct guard_place *to, enum guard_verdict verdict)
+static int may_move(struct guard_actor *a, const struct guard_place *from,
+		    enum guard_verdict from_is, const struct guard_place *to,
+		    enum guard_verdict to_is)
 {
-	int rc = guard_check_landing(from, to, verdict);
+	int rc = guard_check_leaving(a, from, from_is);
 
+	if (rc)
+		return rc == 1 ? guard_refuse(a, from->path) : rc;
+	rc = guard_check_landing(from, to, to_is);
 	return rc == 1 ? guard_refuse(a, to->path) : rc;
-}
-
-/* 0, or -errno when what stands there may not go elsewhere. */
-static int may_leave(struct guard_actor *a, const struct guard_place *p, enum guard_verdict verdict)
-{
-	int rc = guard_check_leaving(a, p, verdict);
-
-	return rc == 1 ? guard_refuse(a, p->path) : rc;
 }
 
 static int rename_alone(struct guard_actor *a, struct guard_place *from, struct guard_place *to)
 {
 	enum guard_verdict from_is = GUARD_HELD, to_is = GUARD_HELD;
-	bool exchange = a->req.flags & RENAME_EXCHANGE;
 	int rc = guard_judge(a, from, &from_is);
 
 	if (rc == 0)
@@ -196,16 +193,9 @@ static int rename_alone(struct guard_actor *a, struct guard_place *from, struct 
 		return rc;
 	if (!exists(from))
 		return guard_rc(-1);
-	if (from_is == GUARD_HELD)
-		return guard_refuse(a, from->path);
-	rc = may_leave(a, from, from_is);
-	if (rc == 0)
-		rc = may_land(a, from, to, to_is);
-	exchange = exchange && exists(to);
-	if (rc == 0 && exchange)
-		rc = may_leave(a, to, to_is);
-	if (rc == 0 && exchange)
-		rc = may_land(a, to, from, from_is);
+	rc = may_move(a, from, from_is, to, to_is);
+	if (rc == 0 && a->req.flags & RENAME_EXCHANGE && exists(to))
+		rc = may_move(a, to, to_is, from, from_is);
 	if (rc < 0)
 		return rc;
 	return guard_rc(syscall(SYS_renameat2, from->dir, from->last, to->dir, to->last,
@@ -242,7 +232,7 @@ static int bind_alone(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
-	if (verdict != GUARD_FREE)
+	if (verdict >= GUARD_PREFIX)
 		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path);
 	if (!p->magic) {
 		if (base >= 0 && fchdir(base) < 0)
@@ -348,7 +338,7 @@ static int enter_root(struct guard_actor *a)
 		return 0;
 	if (fchdir(a->fds[GUARD_SLOT_ROOT]) < 0 || chroot(".") < 0)
 		return -1;
-	if (guard_set_caps(0, &err) < 0)
+	if (aside_set_caps(0, &err) < 0)
 		return -1;
 	return guard_names_settle(a->w->names, &err);
 }

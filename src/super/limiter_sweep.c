@@ -23,14 +23,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/perf_event.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/proc.h"
 #include "super/proc_read.h"
 
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
@@ -274,22 +273,6 @@ static int64_t cpu_us(const struct state *s)
 	return us;
 }
 
-/* -1 where the machine does not permit it. */
-static int open_perf(pid_t init)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.inherit = 1,
-		/* Asking for less needs less right; this clock counts all the same. */
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, init, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 /* --- the mechanism ----------------------------------------------------------- */
 
 static void *sweep_open(const struct limiter_paths *paths UNUSED,
@@ -356,7 +339,7 @@ static int sweep_start(void *state, int proc_fd, pid_t init, struct cordon_err *
 	if (sums.tasks == 0)
 		return err_set(err, CORDON_E_SETUP, "no process is to be seen in the tree's /proc");
 	s->tasks_peak = sums.tasks;
-	s->perf_fd = open_perf(init);
+	s->perf_fd = proc_open_clock(init);
 	return 0;
 }
 

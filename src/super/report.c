@@ -192,6 +192,9 @@ void run_report_end(struct run_reporter *r, const struct plan *plan)
 		[AUDIT_ENFORCED] = AUDIT_LIST(enforced, list_words(ran ? plan->enforced : 0,
 								    enforced)),
 		[AUDIT_MISSING] = AUDIT_LIST(missing, list_words(plan->lacking, missing)),
+		[AUDIT_NETWORK_RUNG] = AUDIT_TEXT(ran && !plan->bare
+							  ? net_rung_name(plan->net.rung)
+							  : NULL),
 		[AUDIT_DENIALS] = AUDIT_NUMBER(denials_count(&res->denials)),
 	} };
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/limits.h"
+#include "plan/net_inside.h"
 #include "super/run.h"
 
 static void make_id(char id[40])
@@ -101,6 +102,18 @@ static void print_words(unsigned bits, struct json_out *j)
 	json_close(j, ']');
 }
 
+/* How hosts were judged, where they were. */
+static void print_network(const struct run_result *r, const struct plan *plan, struct json_out *j)
+{
+	if ((!r->started && !r->exec_errno) || plan->bare || !net_has_gate(&plan->net))
+		return;
+	json_key(j, "network");
+	json_open(j, '{');
+	json_key(j, "rung");
+	json_put_text(j, net_rung_name(plan->net.rung));
+	json_close(j, '}');
+}
+
 /* What the result and the log do not say. */
 static void print_left_out(const struct run_result *r, struct json_out *j)
 {
@@ -190,6 +203,7 @@ void run_result_print(const struct run_result *r, const struct plan *plan, struc
 	print_words(plan->lacking, j);
 	json_key(j, "denials");
 	denials_print(&r->denials, j);
+	print_network(r, plan, j);
 	print_left_out(r, j);
 	json_close(j, '}');
 }

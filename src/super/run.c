@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +21,8 @@
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/caller.h"
+#include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
 #include "super/network.h"
@@ -38,14 +39,14 @@ struct run {
 	struct limiter *limiter;
 	enum host_cgroup cgroup;
 	struct guard *guard;
+	struct disk *disk;	/* NULL: not counted */
 	struct network network;
 	struct stdio stdio;
 	struct live live;
 	int signals;
-	void (*old_pipe)(int);	/* what SIGPIPE did before, or SIG_ERR */
+	struct caller caller;
 	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
-	bool hidden;		/* nobody may look into this process; before, one might */
 	int64_t begin_us, deadline_us, kill_at_us, look_at_us;
 	const char *blocked;	/* the message of the last command that was refused */
 	bool exited;		/* the command's status is known */
@@ -110,6 +111,8 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
+	if (r->disk)
+		disk_join(r->disk, r->fds.fd[NATIVE_PROC]);
 	if (network_join(&r->network, &r->fds, err) < 0)
 		return -1;
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
@@ -290,7 +293,8 @@ static int open_namespaces(struct run *r, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!r->plan->asks || !(r->plan->clone_flags & CLONE_NEWUSER))
+	if (!(r->plan->asks || r->plan->limits.roots != INT64_MAX) ||
+	    !(r->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", r->child.pid);
 	r->userns = open(path, O_RDONLY | O_CLOEXEC);
@@ -323,12 +327,13 @@ static void check_limits(struct run *r)
 /* ---- the loop ----------------------------------------------------------- */
 
 enum { POLL_CHILD, POLL_CONTROL, POLL_SIGNALS, POLL_LIMITER, POLL_GUARD, POLL_LISTENER,
-       POLL_NETWORK, N_POLLS };
+       POLL_NETWORK, POLL_DISK, N_POLLS };
 
 static int64_t next_us(const struct run *r)
 {
 	return MIN(MIN(r->deadline_us, r->kill_at_us),
-		   MIN(r->look_at_us, audit_next_us(r->reporter->audit)));
+		   MIN(r->look_at_us,
+		       MIN(audit_next_us(r->reporter->audit), stdio_next_us(&r->stdio))));
 }
 
 static size_t list_polls(struct run *r, struct pollfd *fds)
@@ -346,6 +351,8 @@ static size_t list_polls(struct run *r, struct pollfd *fds)
 					      .events = POLLIN };
 	fds[POLL_NETWORK] = (struct pollfd){ .fd = network_event_fd(&r->network),
 					     .events = POLLIN };
+	fds[POLL_DISK] = (struct pollfd){ .fd = r->disk ? disk_event_fd(r->disk) : -1,
+					  .events = POLLIN };
 	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
 }
 
@@ -362,6 +369,8 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 		r->look_at_us = 0;
 	if ((fds[POLL_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
 		return -1;
+	if (fds[POLL_DISK].revents && disk_is_over(r->disk))
+		stop_for(r, LIMIT_DISK, 0);
 	read_denials(r);
 	check_limits(r);
 	run_report_write(r->reporter);
@@ -414,13 +423,18 @@ static void wait_for_end(struct run *r)
 	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
+	/* Ended by its clock, or by cordon kill, while it was still being built:
+	 * that is how the run ended, and nothing to be tried another way. */
+	if (r->kill_at_us != INT64_MAX && r->res->err.code == CORDON_E_NONE &&
+	    !r->res->exec_errno)
+		r->res->started = true;
 	if (!r->exited)
 		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
 }
 
 /* ---- start and finish --------------------------------------------------- */
 
-int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
+int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
 					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
@@ -434,21 +448,11 @@ int run_watch_signals(int *ret_fd, sigset_t *old, struct cordon_err *err)
 		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, forwarded[i]);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
-	sigprocmask(SIG_BLOCK, &set, old);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
 	return 0;
-}
-
-/* In a user namespace of an ordinary user root's groups are that user's, and
- * nobody can leave them. */
-static bool is_root_of_a_user(void)
-{
-	cleanup_fd int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
-	char text[4];
-
-	return fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "deny", 4) == 0;
 }
 
 static int clone_init(struct run *r, struct cordon_err *err)
@@ -474,9 +478,8 @@ static int prepare(struct run *r, const struct host_caps *caps, struct cordon_er
 	struct plan_limits limits = r->plan->limits;
 
 	/* Root's groups are not the tree's, and the guard acts with ours. */
-	if (r->plan->uid == 0 && setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0 &&
-	    !is_root_of_a_user())
-		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's groups");
+	if (r->plan->uid == 0 && caller_leave_groups(&r->caller, err) < 0)
+		return -1;
 	/* Where a root covers it, it must be there to be masked. */
 	if (r->plan->mask_live_root && live_make_root(r->plan->live_root, err) < 0)
 		return -1;
@@ -496,9 +499,11 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 {
 	if (prepare(r, caps, err) < 0 || clone_init(r, err) < 0 || open_namespaces(r, err) < 0)
 		return -1;
+	if (r->plan->limits.roots != INT64_MAX &&
+	    disk_start(r->plan, r->userns, &r->disk, err) < 0)
+		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
 	 * parent; from here on nobody looks into this process. */
-	r->hidden = prctl(PR_GET_DUMPABLE) == 1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
 	if (native_send(&r->child, NATIVE_GO, 0) < 0)
@@ -506,7 +511,7 @@ static int start(struct run *r, const struct host_caps *caps, struct cordon_err 
 	stdio_started(&r->stdio);
 	/* A reader that went away is told to the writer inside, which has the
 	 * caller's own idea of this signal: so not before the clone. */
-	r->old_pipe = signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
 	/* While init works. */
@@ -530,7 +535,10 @@ static void settle(struct run *r)
 	if (usage.oom_killed && res->limit == LIMIT_OK)
 		res->limit = LIMIT_MEMORY;
 	res->oom_killed = res->limit == LIMIT_MEMORY;
-	if (res->limit == LIMIT_MEMORY)
+	/* So does the last count. */
+	if (r->disk && res->started && disk_settle(r->disk) && res->limit == LIMIT_OK)
+		res->limit = LIMIT_DISK;
+	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
 	if (res->limit == LIMIT_CPU)
 		res->status = SIGXCPU;
@@ -550,7 +558,6 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
 		.signals = -1,
-		.old_pipe = SIG_ERR,
 		.alive = { -1, -1 },
 		.userns = -1,
 		.mntns = -1,
@@ -558,13 +565,13 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.kill_at_us = INT64_MAX,
 		.look_at_us = INT64_MAX,
 	};
-	sigset_t old;
 	int rc;
 
+	caller_init(&r.caller);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);
 	if (rc == 0)
-		rc = run_watch_signals(&r.signals, &old, err);
+		rc = run_watch_signals(&r.signals, err);
 	if (rc == 0)
 		rc = start(&r, caps, err);
 	if (rc == 0)
@@ -580,6 +587,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	stdio_close(&r.stdio);
 	if (r.limiter)
 		settle(&r);
+	disk_stop(r.disk);
 	limiter_free(r.limiter);
 	live_remove(&r.live);
 	for (size_t i = 0; i < 2; i++)
@@ -591,13 +599,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	fd_close(&r.child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&r.fds.fd[i]);
-	if (r.signals >= 0)
-		sigprocmask(SIG_SETMASK, &old, NULL);
 	fd_close(&r.signals);
-	if (r.old_pipe != SIG_ERR)
-		signal(SIGPIPE, r.old_pipe);
-	/* Nothing of the tree is left to look; and the next run's maps need it. */
-	if (r.hidden)
-		prctl(PR_SET_DUMPABLE, 1);
+	caller_release(&r.caller);
 	return rc;
 }

@@ -57,8 +57,8 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 /* An empty result with an id of its own. */
 void run_result_init(struct run_result *r);
 void run_result_release(struct run_result *r);
-/* As CONTRACT says; keys of our own come last, and only where something is
- * missing: denials_left_out, audit. */
+/* As CONTRACT says; keys of our own come last, and only where there is something
+ * to say: network (which rung judged hosts), denials_left_out, audit. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
 /* Why exec failed, in words. */
 const char *run_exec_problem(int error);

@@ -3,8 +3,14 @@
  * A pipe or file of the caller is handed on untouched.  A terminal is never
  * handed on: the command gets one of its own, so that nothing can be typed
  * into the caller's.  Where the caller's input is no terminal, or its output is
- * read by another program, the keyboard is that program's, and the new
- * terminal is for output alone.  A socket is not handed on either, unless it is
+ * read by another program, the new terminal is for output alone.
+ *
+ * A bare command would read the keyboard only when it wants a line; we do not
+ * know when it does, and would take keys from whom they are meant for.  So we
+ * read only while we are in the foreground, and while the terminal gives whole
+ * lines: a pager that reads our output takes the keyboard by ending that.
+ *
+ * A socket is not handed on either, unless it is
  * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
  * file with a name that is only to be read: its descriptor lies on the host's
  * mount, where it could be opened again for writing, and its mode changed.  Nor is
@@ -24,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "super/run_priv.h"
 
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
 {
@@ -161,12 +168,48 @@ static int plan_terminal(struct stdio *s, int which, struct cordon_err *err)
 	return 0;
 }
 
-static void set_raw(struct stdio *s)
+/* Setting the terminal from the background would stop us. */
+static bool in_foreground(void)
+{
+	pid_t group = tcgetpgrp(0);
+
+	return group < 0 || group == getpgrp();
+}
+
+/* 0 also where it is not for us to set; then s->raw is false. */
+static int try_raw(struct stdio *s)
 {
 	struct termios raw = s->saved;
 
+	s->raw = false;
+	if (!in_foreground())
+		return 0;
 	cfmakeraw(&raw);
 	s->raw = tcsetattr(0, TCSANOW, &raw) == 0;
+	return s->raw ? 0 : -1;
+}
+
+#define ASK_US	100000
+
+/* Are the keys that are there meant for the command? */
+static bool is_our_keyboard(struct stdio *s)
+{
+	struct termios now;
+	bool ours;
+
+	if (!s->keyboard)
+		return true;
+	if (s->child.controlling)
+		ours = s->raw || (try_raw(s) == 0 && s->raw);
+	else
+		ours = in_foreground() && tcgetattr(0, &now) == 0 && (now.c_lflag & ICANON);
+	s->ask_at_us = ours ? 0 : run_now_us() + ASK_US;
+	return ours;
+}
+
+int64_t stdio_next_us(const struct stdio *s)
+{
+	return s->ask_at_us ? s->ask_at_us : INT64_MAX;
 }
 
 int stdio_join(struct stdio *s, int master, struct cordon_err *err)
@@ -175,9 +218,10 @@ int stdio_join(struct stdio *s, int master, struct cordon_err *err)
 	s->show = s->child.fd[1] < 0 ? 1 : 2;
 	fcntl(master, F_SETFL, O_NONBLOCK);
 	if (s->child.controlling) {
-		set_raw(s);
-		if (!s->raw)
+		if (try_raw(s) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot set the terminal");
+		if (!s->raw)
+			s->ask_at_us = run_now_us() + ASK_US;
 		if (add_stream(s, 0, master, NULL, err) < 0)
 			return -1;
 	}
@@ -205,7 +249,9 @@ void stdio_resume(struct stdio *s)
 {
 	if (!s->raw)
 		return;
-	set_raw(s);
+	(void)!try_raw(s);
+	if (!s->raw)
+		s->ask_at_us = run_now_us() + ASK_US;
 	stdio_resize(s);
 }
 
@@ -217,7 +263,8 @@ int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit,
 	bool through = out || limited;
 	int rc;
 
-	*s = (struct stdio){ .show = -1, .master = -1, .left = limit, .truncated = truncated };
+	*s = (struct stdio){ .show = -1, .master = -1, .left = limit, .truncated = truncated,
+			     .keyboard = isatty(0) };
 	rc = !out && isatty(0) && isatty(1) ? plan_terminal(s, 0, err) : open_plain(s, 0, err);
 	/* A terminal of the command's own counts its output by itself. */
 	for (int i = 1; rc == 0 && i < 3; i++)
@@ -272,7 +319,7 @@ size_t stdio_poll(struct stdio *s, struct pollfd *fds)
 	for (size_t i = 0; i < s->n_streams; i++) {
 		const struct stream *t = &s->streams[i];
 
-		if (!t->open)
+		if (!t->open || (t->from == 0 && t->begin == t->end && s->ask_at_us))
 			continue;
 		if (t->begin < t->end)
 			fds[n++] = (struct pollfd){ .fd = t->to, .events = POLLOUT };
@@ -314,7 +361,7 @@ static bool read_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
 
-	if (!is_ready(t->from, POLLIN))
+	if (!is_ready(t->from, POLLIN) || (t->from == 0 && !is_our_keyboard(s)))
 		return true;
 	n = read(t->from, t->room, STREAM_ROOM);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -359,6 +406,8 @@ bool stdio_move(struct stdio *s)
 {
 	bool within = true;
 
+	if (s->ask_at_us && run_now_us() >= s->ask_at_us)
+		(void)is_our_keyboard(s);
 	for (size_t i = 0; i < s->n_streams && within; i++) {
 		struct stream *t = &s->streams[i];
 

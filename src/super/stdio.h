@@ -26,7 +26,9 @@ struct stdio {
 	size_t n_close_after;
 	struct stream streams[3];
 	size_t n_streams;
-	bool raw;			/* the caller's terminal is in raw mode */
+	bool keyboard;			/* stdin is the caller's terminal */
+	bool raw;			/* which is in raw mode, by us */
+	int64_t ask_at_us;		/* it was another's: when to ask again, or 0 */
 	int show;			/* where the terminal's output goes, or -1 */
 	int master;			/* of the terminal inside, or -1 */
 	struct termios saved;
@@ -46,6 +48,8 @@ int stdio_join(struct stdio *s, int master, struct cordon_err *err) MUST_USE;
  * again. */
 void stdio_pause(struct stdio *s);
 void stdio_resume(struct stdio *s);
+/* When to move bytes at the latest, though nothing can be polled for it. */
+int64_t stdio_next_us(const struct stdio *s);
 /* Descriptors to poll; returns how many were added. */
 size_t stdio_poll(struct stdio *s, struct pollfd *fds);
 /* Move bytes.  False: the output limit is over. */

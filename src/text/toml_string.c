@@ -46,30 +46,6 @@ static int read_hex(struct toml *t, size_t n, uint32_t *ret)
 	return 0;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* A backslash, white space, a line break: everything up to the next text is
  * left out.  False when no line break follows. */
 static bool skip_continuation(struct cursor *c, const char *end)
@@ -103,7 +79,7 @@ static int read_escape(struct toml *t, const char *end, char *out, size_t *n)
 		t->at.p++;
 		if (read_hex(t, c == 'u' ? 4 : 8, &ch) < 0)
 			return -1;
-		*n += put_utf8(out + *n, ch);
+		*n += str_put_utf8(ch, out + *n);
 		return 0;
 	}
 	if (skip_continuation(&t->at, end))

@@ -12,14 +12,15 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     files   descriptors to inherit: number -> path below W
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
+    hold    a file below W/out that another process has open, mapped and beside it
     alone   what the kernel or nobody outside can do is proved inside only: why
     before  shell text of an earlier command, run where and as the act is
 """
 import collections
 
 Row = collections.namedtuple(
-    "Row", "name act setup told opts who files serve home alone before", defaults=(
-        "", "", "", "both", {}, (), "home", "", ""))
+    "Row", "name act setup told opts who files serve home hold alone before", defaults=(
+        "", "", "", "both", {}, (), "home", "", "", ""))
 ROWS = []
 
 
@@ -119,17 +120,37 @@ for what, act, setup in (
         (".envrc that exists, exchanged", "./probe exchange .envrc", "touch .envrc"),
         (".envrc that exists, removed", "rm .envrc", "touch .envrc"),
         (".envrc that exists, renamed", "mv .envrc a", "touch .envrc"),
-        ("a policy", "echo x > cordon.toml", ""),
-        ("a task", "echo x > task.toml", ""),
-        ("a policy in a folder", "echo x > sub/cordon.toml", "mkdir sub"),
-        ("a policy in a new folder", "mkdir -p a/b && echo x > a/b/Cordon.toml", ""),
-        ("a policy in a folder, by renaming", "touch a && mv a sub/harness.md", "mkdir sub"),
-        ("a policy in a folder, by a hard link", "touch a && ln a sub/task.toml", "mkdir sub"),
-        ("a policy in a folder of a folder", "mkdir sub/.harness && echo > sub/.harness/config.toml",
-         "mkdir sub"),
-        ("a policy in a folder that is moved", "mkdir h && touch h/config.toml && mv h sub/.harness",
-         "mkdir sub")):
+        ("a policy in a folder below", "mkdir -p a/b && echo x > a/b/cordon.toml", "")):
     row(f"protected: {what}", act, setup=setup)
+# A policy that the next run would find, by every way to make, replace or remove it.
+# However little the policy in use protects; and below the root, where we work.
+ENV = "--policy ../out/bare.toml"
+BARE = "printf '[files]\\nwrite = [\"../ws\"]\\nprotect = []\\n' > ../out/bare.toml; "
+for name in ("cordon.toml", "harness.md", ".harness/config.toml", "task.toml"):
+    P = f"mkdir -p $(dirname {name}); "
+    for what, act, setup in (
+            ("made", f"{P} echo x > {name}", ""),
+            ("renamed to", f"{P} echo x > a && mv a {name}", ""),
+            ("linked to", f"{P} echo x > a && ln a {name}", ""),
+            ("a link", f"{P} echo x > a && ln -s $PWD/a {name}", ""),
+            ("made in other letters", f"{P} echo x > {name.upper() if '/' not in name else name}",
+             ""),
+            ("in a folder that is renamed", "mkdir -p n/$(dirname {0}) && echo x > n/{0} && "
+             "mv n/{1} {1}".format(name, name.split("/")[0]), ""),
+            ("changed", f"echo x >> {name}", P + f"echo y > {name}"),
+            ("removed", f"rm {name}", P + f"echo y > {name}"),
+            ("moved away", f"mv {name.split('/')[0]} a", P + f"echo y > {name}"),
+            ("a link, removed", f"rm {name}", P + f"echo y > a; ln -s $PWD/a {name}"),
+            ("behind a link, changed", "echo x >> a", P + f"echo y > a; ln -s $PWD/a {name}"),
+            ("exchanged", f"echo x > a && ./probe exchange {name}", P + f"echo y > {name}")):
+        row(f"the next policy, {name}: {what}", act, setup=BARE + setup, opts=ENV)
+row("the next policy, where we work below the root", "echo x > ../ws/cordon.toml",
+    opts="-w ..", told="test -e cordon.toml")
+row("the next policy, above where we work", "echo x > ../cordon.toml", opts="-w ..",
+    told="test -e ../cordon.toml")
+row("the user's ceiling, moved away", "mv .config a", home="ws",
+    setup="mkdir -p .config/cordon; printf '[files]\\nwrite = [\"/\"]\\n'"
+    " > .config/cordon/cordon.toml", told="test ! -e .config/cordon/cordon.toml")
 row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
     setup="echo 'profile = \"worktree\"' > p.toml")
 row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")
@@ -142,6 +163,46 @@ for what, act in (("read", "cat a/b/s"), ("renamed parent", "mv a c; cat c/b/s")
                   ("changed mode", "chmod 644 a/b/s"), ("execute", ". ./a/b/s")):
     row(f"denied: {what}", act, setup=DENY, opts="--deny a/b/s")
 row("denied: made anew", "echo x > n", opts="--deny n")
+# Patterns: what fits already, what is made to fit, what comes with a folder.
+KEYS = "mkdir -p s/t c/x d/e; echo k > a.pem; echo k > d/e/b.pem; echo k > s/t/k; echo k > c/x/tok"
+for pattern, rows in (
+        ("*.pem", (("read", "cat a.pem"), ("copied", "cp a.pem b && cat b"),
+                   ("made", "echo x > n.pem"), ("made in other letters", "echo x > N.PEM"),
+                   ("renamed to", "echo x > n && mv n n.pem"),
+                   ("renamed away", "mv a.pem n && cat n"), ("removed", "rm a.pem"),
+                   ("linked to", "echo x > n && ln n n.pem"), ("a link", "ln -s n n.pem"))),
+        ("**/*.pem", (("read", "cat d/e/b.pem"), ("made", "mkdir n && echo x > n/n.pem"),
+                      ("renamed parent", "mv d f; cat f/e/b.pem"),
+                      ("by a folder", "mkdir n.pem"))),
+        ("s/**", (("listed", "ls s"), ("read", "cat s/t/k"), ("made", "echo x > s/n"),
+                  ("renamed away", "mv s f && cat f/t/k"), ("removed", "rm -r s"))),
+        ("n/**", (("made", "mkdir n && echo x > n/x"),
+                  ("by a folder that holds it", "mkdir f && echo x > f/x && mv f n"))),
+        ("**/e/b.pem", (("read", "cat d/e/b.pem"), ("renamed parent", "mv d/e d/f; cat d/f/b.pem"),
+                        ("made", "mkdir -p n/e && echo x > n/e/b.pem"),
+                        ("by a folder that holds it",
+                         "mkdir f && echo x > f/b.pem && mv f n && mv n e"))),
+        ("c/*/tok", (("read", "cat c/x/tok"), ("made", "mkdir c/n && echo x > c/n/tok"),
+                     ("by a folder that holds it", "mkdir f && echo x > f/tok && mv f c/n"),
+                     ("by a link to one", "mkdir f && echo x > f/tok && ln -s ../f c/n"),
+                     ("renamed parent", "mv c f && cat f/x/tok")))):
+    for what, act in rows:
+        row(f"denied {pattern}: {what}", act, setup=KEYS, opts=f"--deny {pattern}")
+row("protected *.lock: written", "echo x >> a.lock", setup="touch a.lock", opts="--protect *.lock")
+row("protected d/**: written", "echo x >> d/e/f", setup="mkdir -p d/e; touch d/e/f",
+    opts="--protect d/**")
+row("protected d/**: made", "echo x > d/n", setup="mkdir -p d/e; touch d/e/f",
+    opts="--protect d/**")
+# What one run could do so that the next one is not held.
+AGAIN = "mv a c; rm -f l k; rm -rf a/b"
+row("denied: for the next run, a renamed parent", AGAIN, setup=DENY, opts="--deny a/b/s",
+    told="test ! -e a/b/s")
+row("denied: for the next run, a removed link", AGAIN, setup=DENY + "; ln -s a/b/s l",
+    opts="--deny l", told="test ! -e l")
+row("denied: for the next run, a removed link to a link", AGAIN,
+    setup=DENY + "; ln -s a/b/s l; ln -s l k", opts="--deny k", told="test ! -e l")
+row("denied: for the next run, a removed link on the way", AGAIN, setup=DENY + "; ln -s a/b l",
+    opts="--deny l/s", told="test ! -e l/s")
 
 # --- files: things of the kernel -------------------------------------------------
 
@@ -261,6 +322,41 @@ row("privileges by set-user-id programs",
     "grep -q NoNewPrivs:.0 /proc/self/status")
 row("capabilities to come", "! grep -q CapBnd:.0000000000000000 /proc/self/status")
 
+# --- secrets through /proc -----------------------------------------------------------
+
+# A process outside holds the secret: as a descriptor, beside it, mapped, in a variable.
+# Inside, where it is not to be seen, every process that is gets looked at.
+SEE = ("for p in /proc/$HOLDER $(test -d /proc/$HOLDER || ls -d /proc/[0-9]*); do {0} && exit 0; "
+       "done; exit 1")
+for what, look in (
+        ("a descriptor of another process", "cat $p/fd/8 2>/dev/null | grep -q s3cret"),
+        ("the directory of another process", "cat $p/cwd/secret 2>/dev/null | grep -q s3cret"),
+        ("the root of another process",
+         "cat $p/root$OUT/secret 2>/dev/null | grep -q s3cret"),
+        ("the variables of another process", "grep -qs s3cret-held $p/environ"),
+        ("a thread of another process", "cat $p/task/*/fd/8 2>/dev/null | grep -q s3cret"),
+        ("the descriptors that another process has listed",
+         "ls -l $p/fd 2>/dev/null | grep -q out/secret")):
+    row(f"secrets: {what}", SEE.format(look), opts="--env OUT --env HOLDER", hold="secret")
+row("secrets: the mapped files of another process",
+    "py:import glob, os\nh = os.environ['HOLDER']\n"
+    "for p in glob.glob(f'/proc/{h}/map_files/*') or glob.glob('/proc/[0-9]*/map_files/*'):\n"
+    " try:\n  if b's3cret' in open(p, 'rb').read(64): raise SystemExit(0)\n"
+    " except OSError: pass\nraise SystemExit(1)", hold="secret", who="root", opts="--env HOLDER")
+for what, act in (
+        ("descriptors of its own", "for f in /proc/self/fd/*; do cat $f/secret; done 2>/dev/null"
+         " | grep s3cret"),
+        ("a descriptor that is opened again", "cat /proc/self/fd/9/../out/secret")):
+    row(f"secrets: {what}", act, files={9: "out"})
+for path in ("root$OUT/secret", "cwd/../out/secret", "task/1/root$OUT/secret",
+             "task/1/cwd/../out/secret"):
+    row(f"secrets: /proc/1/{path}", f"cat /proc/1/{path}", opts="--env OUT",
+        alone="pid 1 is another outside")
+for name in ("mem", "environ", "maps", "auxv", "stack", "io", "map_files/*", "fd/*", "fdinfo/*",
+             "ns/mnt", "pagemap", "personality", "syscall"):
+    row(f"secrets: /proc/1/{name}", f"cat /proc/1/{name} 2>/dev/null | grep -q . || "
+        f"readlink /proc/1/{name}", alone="pid 1 is another outside")
+
 # --- environment ---------------------------------------------------------------------
 
 for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
@@ -306,6 +402,23 @@ row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-f
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
 row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
     " rm /dev/shm/cordon-attack; exit $s", opts="--disk 10M")
+for what, act in (
+        ("one file", "head -c 60M /dev/zero > f"),
+        ("files", "py:for i in range(60): open(f'f{i}', 'wb').write(bytes(1 << 20))"),
+        ("space without data", "py:import os\nos.posix_fallocate("
+         "os.open('f', os.O_CREAT | os.O_RDWR), 0, 60 << 20)"),
+        ("empty files", "py:import os\nfor i in range(24000): os.mknod(f'f{i}')"),
+        ("a file without a name", "py:import os, time\nfd = os.open('f', os.O_CREAT | os.O_RDWR)\n"
+         "os.unlink('f')\nfor i in range(60): os.write(fd, bytes(1 << 20))\ntime.sleep(3)"),
+        ("a file that never had a name", "py:import os, time\n"
+         "fd = os.open('.', os.O_TMPFILE | os.O_RDWR)\n"
+         "for i in range(60): os.write(fd, bytes(1 << 20))\ntime.sleep(3)"),
+        ("in a folder of mode 0", "py:import os\nos.mkdir('d')\n"
+         "for i in range(60): open(f'd/{i}', 'wb').write(bytes(1 << 20))\nos.chmod('d', 0)"),
+        ("in folders that are too deep", "py:import os\n"
+         "for i in range(300): os.mkdir('d'); os.chdir('d')\n"
+         "for i in range(60): open(f'{i}', 'wb').write(bytes(1 << 20))")):
+    row(f"disk: {what}", act, opts="--disk 10M --timeout 30s")
 row("wall clock", "sleep 1.5", opts="--timeout 300ms")
 row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
 row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",

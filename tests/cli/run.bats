@@ -127,7 +127,7 @@ gone() {
 	}
 	check docker --sandbox docker
 	check wasi --profile wasi
-	check 'a/\*/b' --deny 'a/*/b'
+	check 'a/\*\*/b' --deny 'a/**/b'
 	check '/nonexistent' --cwd /nonexistent
 	check "'/'" --cwd /
 }
@@ -258,6 +258,15 @@ gone() {
 	soon gone "$m"
 }
 
+@test "a time-out while the cordon is still being built is a time-out" {
+	run strace -f -o /dev/null -e trace=seccomp -e inject=seccomp:delay_enter=1000000 \
+		"$cordon" run --timeout 100ms --json -- touch ran
+	[ "$status" -eq 124 ]
+	output=$(grep '^{' <<<"$output")
+	json "d['timed_out'] and d['limit'] == 'wall' and d['error'] is None"
+	[ ! -e ran ]
+}
+
 @test "SIGTERM comes first, and can be used" {
 	# The time until SIGKILL is short, and the machine may be busy.
 	for _ in 1 2 3 4 5; do
@@ -292,6 +301,88 @@ gone() {
 	run "$cordon" run --file-size 1M --json -- dd if=/dev/zero of=big bs=1M count=3 status=none
 	[ "$status" -ne 0 ]
 	[ "$(stat -c %s big)" -eq 1048576 ]
+}
+
+@test "disk: what is added to the workspace, where it is asked" {
+	head -c 30M /dev/zero >old
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 8M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 1G /dev/zero > more; sleep 60'
+	[ "$status" -eq 137 ]
+	json "d['limit'] == 'disk' and d['signal'] == 9 and not d['oom_killed']"
+	[ "$(stat -c %s more)" -lt 1073741824 ]
+	rm more
+	# What was written before the end is found at the end.
+	run "$cordon" run --disk 10M --json -- truncate -s 1G hole
+	json "d['limit'] is None"
+	run "$cordon" run --disk 10M --json -- sh -c 'head -c 11M /dev/zero > more'
+	[ "$status" -eq 137 ]
+	json "d['limit'] == 'disk'"
+}
+
+@test "disk: names, holes and what was there before cost nothing" {
+	head -c 30M /dev/zero >old
+	run "$cordon" run --disk 2M --json -- \
+		sh -c 'ln old a; ln old b; truncate -s 1G hole; mv old c; cat c >/dev/null'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	# What is taken away makes room.
+	run "$cordon" run --disk 2M --json -- sh -c 'rm a b c; head -c 20M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+	# Nobody asked.
+	run "$cordon" run --json -- sh -c 'head -c 20M /dev/zero > new'
+	json "d['limit'] is None and d['exit_code'] == 0"
+}
+
+@test "disk: what cannot be counted is refused" {
+	mkdir deep
+	/usr/bin/python3 -c 'import os
+os.chdir("deep")
+for i in range(300): os.mkdir("d"); os.chdir("d")'
+	run "$cordon" run --disk 10M --json -- touch ran
+	[ "$status" -eq 125 ]
+	grep -q 'limits.disk: .* lies too deep to be counted' <<<"$output"
+	[ ! -e ran ]
+}
+
+@test "patterns: what they do not mean stays as it is" {
+	mkdir -p a/b c/x
+	run "$cordon" run --deny '*.pem' --deny 'c/*/tok' --deny '**/b/k' --deny 's/**' --json -c '
+		echo x > a/n.pem && mkdir s a/s && echo x > a/s/f && echo x > c/tok && echo x > k &&
+		echo x > c/x/token && echo x > f && ln f c/f && mv f c/g && mkdir c/y && mv c/y c/z &&
+		echo x > pem && ln -s a l'
+	json "d['exit_code'] == 0 and d['denials'] == []"
+	for pattern in '**/*' 'a/**/b' 'x**y' '**/**'; do
+		run "$cordon" run --deny "$pattern" -- touch ran
+		[ "$status" -eq 125 ]
+		grep -q "files.deny: the pattern '.*' \(means everything\|has \*\* inside\)" <<<"$output"
+	done
+	[ ! -e ran ]
+}
+
+@test "patterns: what cannot be looked through is refused" {
+	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
+	mkdir d
+	echo x >d/k
+	chmod 311 d
+	run "$cordon" run --deny '**/k' -- cat d/k
+	chmod 700 d
+	[ "$status" -eq 125 ]
+	grep -q 'cannot be looked through' <<<"$output"
+}
+
+@test "a denied file that the host replaces meanwhile stops nothing" {
+	touch denied
+	/usr/bin/python3 -c 'import os
+while True:
+    os.close(os.open("new", os.O_CREAT | os.O_WRONLY))
+    os.rename("new", "denied")' &
+	replacer=$!
+	for _ in $(seq 60); do
+		"$cordon" run --deny denied -- true || break
+	done
+	good=$?
+	kill "$replacer"
+	[ "$good" -eq 0 ]
 }
 
 @test "a hundred megabytes through pipes, byte for byte" {

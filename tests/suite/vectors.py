@@ -63,3 +63,22 @@ class Files:
 def toml(value):
     """A value as TOML: JSON's strings, lists, numbers and words are the same."""
     return json.dumps(value, ensure_ascii=True)
+
+
+def policy_of(record, files):
+    """The policy file that a record of hosts.json describes, and its dialect."""
+    patterns = record["patterns"]
+    dialect = record["dialect"]
+    if dialect == "ai-harness":
+        block = ""
+        if patterns is not None:
+            block = f"network: {json.dumps({'allowed_domains': patterns})}\n"
+        return files.write("harness.md", f"---\n{block}---\n"), "ai-harness"
+    if dialect == "harbor":
+        text = "[environment]\n"
+        if patterns is not None:
+            text += f'network_mode = "allowlist"\nallowed_hosts = {toml(patterns)}\n'
+        return files.write("task.toml", text), "harbor"
+    key = {"harn-egress": "egress", "harn-hostlib": "network"}[dialect]
+    tree = {} if patterns is None else {key: patterns}
+    return files.write("policy.json", json.dumps(tree)), "harn"

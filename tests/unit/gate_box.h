@@ -20,7 +20,7 @@ struct box {
 	int server;			/* what the gate dials is taken here */
 	unsigned n_allowed, n_denied, n_closed;
 	char last[256];			/* the last reason */
-	uint64_t bytes_out, bytes_in;
+	uint64_t bytes_out, bytes_in, duration_ms;
 };
 
 __attribute__((unused))
@@ -36,13 +36,14 @@ static void heard(void *arg, const struct gate_report *r)
 	if (r->kind == GATE_CLOSED) {
 		b->bytes_out += r->bytes_out;
 		b->bytes_in += r->bytes_in;
+		b->duration_ms += r->duration_ms;
 	}
 }
 
 __attribute__((unused))
-static int listener(uint16_t *ret_port)
+static int listener(uint16_t *ret_port, uint32_t address)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(address) } };
 	socklen_t n = sizeof(in);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -79,8 +80,8 @@ static void open_box(struct box *b, const char *policy)
 
 	*b = (struct box){ .arena = ARENA(64 << 20) };
 	memset(&fds, 0xff, sizeof(fds));
-	fds.listener = listener(&b->port);
-	b->server = listener(&to);
+	fds.listener = listener(&b->port, INADDR_ANY);
+	b->server = listener(&to, INADDR_LOOPBACK);
 	host_from_addr(&(struct host_addr){ .b = { 127, 0, 0, 1 } }, &b->reroute.host);
 	b->reroute.port = b->port;
 	b->reroute.addr = b->reroute.host.addr;
@@ -110,9 +111,9 @@ static void work(struct box *b, int ms)
 }
 
 __attribute__((unused))
-static int dial(const struct box *b)
+static int dial_at(const struct box *b, uint32_t address)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) },
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(address) },
 				  .sin_port = htons(b->port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -121,6 +122,12 @@ static int dial(const struct box *b)
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		abort();
 	return fd;
+}
+
+__attribute__((unused))
+static int dial(const struct box *b)
+{
+	return dial_at(b, INADDR_LOOPBACK);
 }
 
 /* What the gate dialled, or -1. */

@@ -62,6 +62,11 @@ static const struct row rows[] = {
 	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 5432, { NULL }, true, 0, NULL },
 	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 0, { NULL }, true, 0, NULL },
 	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 22, { NULL }, false, 0, "host_ports" },
+	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", NET_HOST_NAME, 5432,
+	  { NULL },
+	  false, 0, "deni" },
+	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", NET_HOST_NAME, 80, { NULL },
+	  true, 0, NULL },
 	{ "[network]\nhost_ports = [5432]\n", "a.test", 5432, { NULL }, false, 0, "a.test" },
 	/* Everything but. */
 	{ "[network]\nmode = \"public\"\ndeny = [\"b.test\", \"*:25\"]\n", "a.test", 443,

@@ -31,6 +31,7 @@ static void test_bytes_go_both_ways(void)
 	is_int(b.n_closed, 1, "one end");
 	is_int((long long)b.bytes_out, 8, "bytes out");
 	is_int((long long)b.bytes_in, 20, "bytes in");
+	ok(b.duration_ms >= 20, "as long as we have waited at least");
 	close_box(&b);
 }
 
@@ -146,7 +147,8 @@ static void test_a_body_in_pieces_to_a_slow_server(void)
 	client = dial(&b);
 	server = taken(&b);
 	for (int idle = 0; got < text.n && idle < 100; idle++) {
-		ssize_t k = sent < text.n ? send(client, text.data + sent, text.n - sent, MSG_NOSIGNAL) : 0;
+		size_t left = text.n - sent;
+		ssize_t k = left ? send(client, text.data + sent, left, MSG_NOSIGNAL) : 0;
 
 		sent += k > 0 ? (size_t)k : 0;
 		work(&b, k > 0 ? 0 : 1);
@@ -154,7 +156,8 @@ static void test_a_body_in_pieces_to_a_slow_server(void)
 			continue;
 		k = recv(server, piece, sizeof(piece), 0);
 		if (k > 0) {
-			same &= got + (size_t)k <= text.n && memcmp(text.data + got, piece, (size_t)k) == 0;
+			same &= got + (size_t)k <= text.n &&
+				memcmp(text.data + got, piece, (size_t)k) == 0;
 			got += (size_t)k;
 			idle = 0;
 		}
@@ -367,7 +370,7 @@ static void test_an_exposed_port_that_is_taken(void)
 	struct cordon_err err = { 0 };
 	char text[128];
 	uint16_t port;
-	int fd = listener(&port);
+	int fd = listener(&port, INADDR_LOOPBACK);
 
 	snprintf(text, sizeof(text), "[network]\nexpose = [%u]\n", port);
 	o.net = read_net(&a, text, NULL, 0);

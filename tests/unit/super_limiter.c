@@ -70,7 +70,8 @@ struct tree {
 static struct plan_limits no_limits(void)
 {
 	return (struct plan_limits){ INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
-				     INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX };
+				     INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+				     INT64_MAX };
 }
 
 static struct plan_limits memory_limit(int64_t bytes)

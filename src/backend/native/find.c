@@ -1,6 +1,6 @@
 /* What must be looked up on the host before the clone: the files that blocked
- * commands are, by every name of theirs, and the sockets of host programs that
- * lie in what the command will see. */
+ * commands are, by every name of theirs, the sockets of host programs that lie
+ * in what the command will see, and what patterns mean (find_names.c). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backend/native/find_priv.h"
 #include "backend/native/init_priv.h"
 #include "backend/native/programs.h"
 #include "backend/native/syscalls.h"
@@ -17,24 +18,21 @@
 
 #define MAX_SOCKET_TABLE	(16u << 20)
 
-struct found {
-	const struct plan *plan;
-	struct plan_mount *mounts;
-	size_t n, cap;
-	struct program_files multi_calls;
-	struct cordon_err *err;
-};
-
-static int add_mask(struct found *f, const char *path)
+int found_add(struct found *f, const struct plan_mount *mount)
 {
 	struct plan_mount *m = arena_grow(f->plan->arena, f->mounts, f->n, &f->cap, sizeof(*m));
 
 	if (!m)
 		return err_nomem(f->err);
 	f->mounts = m;
-	f->mounts[f->n++] =
-		(struct plan_mount){ .kind = MOUNT_MASK, .optional = true, .target = path };
+	f->mounts[f->n++] = *mount;
 	return 0;
+}
+
+static int add_mask(struct found *f, const char *path)
+{
+	return found_add(f, &(struct plan_mount){
+				    .kind = MOUNT_MASK, .optional = true, .target = path });
 }
 
 /* ---- blocked commands --------------------------------------------------- */
@@ -228,125 +226,14 @@ static int add_sockets(struct found *f)
 	return 0;
 }
 
-/* ---- names at any depth ------------------------------------------------- */
-
-#define MAX_WALK_DEPTH		256
-#define MAX_WALK_ENTRIES	(4u << 20)
-#define MAX_WALK_FOUND		4096
-
-struct walk {
-	struct found *found;
-	unsigned depth, entries, hits;
-};
-
-static int walk(struct walk *w, int parent, const char *path);
-
-static int add_hit(struct walk *w, const char *path, bool mask)
-{
-	struct found *f = w->found;
-	struct plan_mount *m;
-
-	if (++w->hits > MAX_WALK_FOUND)
-		return err_set(f->err, CORDON_E_HOST,
-			       "more than %u files have a name that is denied or protected",
-			       MAX_WALK_FOUND);
-	if (add_mask(f, path) < 0)
-		return -1;
-	m = &f->mounts[f->n - 1];
-	if (!mask)
-		*m = (struct plan_mount){ .kind = MOUNT_RO,
-					  .optional = true,
-					  .keep = true,
-					  .source = path,
-					  .target = path };
-	return 0;
-}
-
-static int walk_entry(struct walk *w, int dir, const char *path, const struct dirent *e)
-{
-	const struct plan *p = w->found->plan;
-	const char *full;
-
-	if (++w->entries > MAX_WALK_ENTRIES)
-		return err_set(w->found->err, CORDON_E_HOST,
-			       "there are more than %u files to look through for a pattern",
-			       MAX_WALK_ENTRIES);
-	full = arena_printf(p->arena, "%s/%s", path, e->d_name);
-	if (!full)
-		return err_nomem(w->found->err);
-	for (size_t i = 0; i < p->n_names; i++)
-		if (strcasecmp(e->d_name, p->names[i].name) == 0)
-			return add_hit(w, full, p->names[i].mask);
-	return e->d_type == DT_DIR || e->d_type == DT_UNKNOWN ? walk(w, dir, full) : 0;
-}
-
-/* 0 if what is below a folder that did not open is not the command's to read.  Its
- * owner can make it readable again, and so can a command that has its uid. */
-static int check_closed(struct walk *w, int parent, const char *name, const char *path)
-{
-	int why = errno;
-	struct stat st;
-
-	if (why == ENOENT || why == ENOTDIR || why == ELOOP)
-		return 0;
-	if (why == EACCES && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_uid != geteuid())
-		return 0;
-	errno = why;
-	return err_sys(w->found->err, CORDON_E_HOST,
-		       "cannot look through '%s' for names that are denied or protected", path);
-}
-
-/* Only entered for policies with such patterns: nothing else is walked. */
-static int walk(struct walk *w, int parent, const char *path)
-{
-	const char *name = parent == AT_FDCWD ? path : strrchr(path, '/') + 1;
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	int rc = 0;
-
-	if (!d) {
-		rc = check_closed(w, parent, name, path);
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	if (++w->depth > MAX_WALK_DEPTH)
-		rc = err_set(w->found->err, CORDON_E_HOST, "'%s' is too deep to look through",
-			     path);
-	while (rc == 0 && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			rc = walk_entry(w, fd, path, e);
-	w->depth--;
-	closedir(d);
-	return rc;
-}
-
-static int add_names(struct found *f)
-{
-	const struct plan *p = f->plan;
-	struct walk w = { .found = f };
-
-	for (size_t i = 0; p->n_names && i < p->n_mounts; i++)
-		if (p->mounts[i].root && walk(&w, AT_FDCWD, p->mounts[i].source) < 0)
-			return -1;
-	return 0;
-}
-
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err)
 {
 	struct found f = { .plan = plan, .err = err };
 
-	for (size_t i = 0; i < plan->n_mounts; i++) {
-		struct plan_mount *m = arena_grow(plan->arena, f.mounts, f.n, &f.cap, sizeof(*m));
-
-		if (!m)
-			return err_nomem(err);
-		f.mounts = m;
-		f.mounts[f.n++] = plan->mounts[i];
-	}
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (found_add(&f, &plan->mounts[i]) < 0)
+			return -1;
 	if ((plan->n_blocked || plan->n_rules) && check_shell(&f) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->n_blocked; i++)
@@ -356,7 +243,7 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	for (size_t i = 0; plan->n_blocked && !plan->n_rules && program_multi_calls[i]; i++)
 		if (add_blocked(&f, program_multi_calls[i]) < 0)
 			return -1;
-	if (add_names(&f) < 0 || add_sockets(&f) < 0)
+	if (find_names(&f) < 0 || add_sockets(&f) < 0)
 		return -1;
 	*ret = f.mounts;
 	*ret_n = f.n;

@@ -41,6 +41,10 @@ _Noreturn void init_main(struct init *in);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
+/* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
+int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
+/* What is not there, or not ours to look at, is left out if it may be. */
+bool is_absence(void);
 /* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
  * the accesses need not wait for the mounts. */
 int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,

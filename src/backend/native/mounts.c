@@ -12,11 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
 
+#define PROXY_BACKLOG	512
 #define NO_SOURCE	(-1)
 #define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
@@ -27,12 +30,6 @@ static bool has_source(const struct plan_mount *m)
 		return false;
 	return m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM ||
 	       m->kind == MOUNT_DEV;
-}
-
-/* What is not there, or not ours to look at, is left out if it may be. */
-static bool is_absence(void)
-{
-	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
 }
 
 static bool is_link(const char *path)
@@ -267,16 +264,6 @@ static bool tree_is_dir(int tree)
 
 /* ---- kinds -------------------------------------------------------------- */
 
-/* What a path inside leads to, links followed.  -1 with errno. */
-static int open_seen(struct init *in, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = in->seen.resolve };
-
-	if (!folder_has(&in->seen, path))
-		return -1;
-	return (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
-}
-
 /* A directory was mounted where a link led to, and may cover them. */
 static void forget_folders(struct init *in)
 {
@@ -290,16 +277,16 @@ typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, cons
 /* A protected path is cut out of what is there, and makes no place.  It is what
  * the path leads to that must not change: a link into a writable root would
  * leave its target open. */
-static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon_err *err)
+static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
-	int place = open_seen(in, m->target), tree, rc;
+	int place, tree, rc;
 
-	if (place < 0 && is_absence())
-		return 0;
+	if (open_place(in, m->target, &place, err) < 0)
+		return -1;
 	if (place < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return 0;
 	if (m->file && tree_is_dir(place)) {
 		close(place);
 		return 0;
@@ -315,6 +302,25 @@ static int mount_kept(struct init *in, const struct plan_mount *m, struct cordon
 	if (tree >= 0)
 		close(tree);
 	close(place);
+	return rc;
+}
+
+/* A file that the host replaces between looking and mounting is gone, and there
+ * is another one: look again.  Who does it all the time stops the run. */
+#define REPLACED_TRIES	16
+
+typedef int hold_fn(struct init *in, const struct plan_mount *m, struct cordon_err *err);
+
+static int hold(struct init *in, const struct plan_mount *m, hold_fn *once, struct cordon_err *err)
+{
+	int rc = -1;
+
+	for (int i = 0; i < REPLACED_TRIES; i++) {
+		*err = (struct cordon_err){ 0 };
+		rc = once(in, m, err);
+		if (rc == 0 || err->sys != ENOENT)
+			break;
+	}
 	return rc;
 }
 
@@ -449,6 +455,41 @@ static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UN
 	return 0;
 }
 
+/* The gate's listener, at `name` in an empty mount; -1 with errno. */
+static int open_proxy(int mnt, const char *name)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
+	/* Only the working directory leads there; it is another one again when the
+	 * root is entered. */
+	if (fd < 0 || fchdir(mnt) < 0 || (strchr(name, '/') && mkdir("cordon", 0755) < 0) ||
+	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 || chmod(name, 0600) < 0 ||
+	    listen(fd, PROXY_BACKLOG) < 0)
+		return -1;
+	return fd;
+}
+
+/* Read-only, so that nobody inside puts another socket in its place. */
+static int mount_proxy(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		       const struct target *t, struct cordon_err *err)
+{
+	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int mnt = new_fs("tmpfs", options, 2,
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+
+	if (mnt < 0)
+		return -1;
+	in->fds.fd[NATIVE_GATE] = open_proxy(mnt, m->source);
+	if (in->fds.fd[NATIVE_GATE] < 0 || sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
+	    make_place(in, t, true) < 0 || attach(mnt, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the proxy in '%s'", m->target);
+	close(mnt);
+	return 0;
+}
+
 /* Texts are named by their place in the list. */
 static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
 {
@@ -499,16 +540,15 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 
 /* What the path leads to is masked, through links as well: a denied link must
  * not be a way to its target. */
-static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t UNUSED, struct cordon_err *err)
+static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
-	int place = open_seen(in, m->target), mask, rc;
+	int place, mask, rc;
 	bool is_dir;
 
+	if (open_place(in, m->target, &place, err) < 0)
+		return -1;
 	if (place < 0)
-		return is_absence()
-			       ? 0
-			       : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", m->target);
+		return 0;
 	is_dir = tree_is_dir(place);
 	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
@@ -521,6 +561,12 @@ static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUS
 	close(mask);
 	close(place);
 	return rc;
+}
+
+static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
+		      const struct target *t UNUSED, struct cordon_err *err)
+{
+	return hold(in, m, mask_once, err);
 }
 
 /* Where a link of this path leads, without a dot in it: two of them at the top
@@ -630,7 +676,7 @@ static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
 	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
-	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,
+	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,	    [MOUNT_PROXY] = mount_proxy,
 };
 static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
 
@@ -645,7 +691,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
 		return mount_fns[m->kind](in, m, NO_SOURCE, NULL, err);
 	if (m->keep)
-		return mount_kept(in, m, err);
+		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && in->trees[i] == NO_SOURCE)
 		return 0;

@@ -274,7 +274,7 @@ int network_new(const struct plan *plan, const struct network **ret, struct cord
 
 	if (!n)
 		return err_nomem(err);
-	if (net_has_gate(&plan->net)) {
+	if (net_is_routed(&plan->net)) {
 		n->v6 = has_v6();
 		n->n_datagrams = net_datagram_ports(&plan->net, n->datagrams);
 		if (check_ports(plan, n, err) < 0 ||
@@ -433,7 +433,7 @@ int step_network(struct init *in, struct cordon_err *err)
 
 	if (!(in->plan->clone_flags & CLONE_NEWNET))
 		return 0;
-	if (!net_has_gate(&in->plan->net))
+	if (!net_is_routed(&in->plan->net))
 		return bring_loopback_up(err);
 	if (set_routes(n, err) < 0 || open_ports(in, err) < 0)
 		return -1;

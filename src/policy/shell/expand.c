@@ -65,6 +65,18 @@ void *expand_new(struct expander *e, size_t n, size_t size)
 	return p;
 }
 
+struct str expand_keep(struct expander *e, const struct buf *text)
+{
+	char *copy = expand_new(e, text->n + 1, 1);
+
+	if (!copy)
+		return STR("");
+	if (!buf_ok(text))
+		e->exhausted = true;
+	memcpy(copy, buf_text(text), text->n);
+	return (struct str){ copy, text->n };
+}
+
 static struct ways one_way(struct expander *e, const char *text, size_t n)
 {
 	struct str *item = expand_new(e, 1, sizeof(*item));
@@ -134,14 +146,10 @@ static struct ways draft_ways(struct expander *e, struct draft *d)
 	struct ways ways = { expand_new(e, d->n, sizeof(struct str)), 0 };
 
 	for (size_t i = 0; ways.items && i < d->n; i++) {
-		char *copy = expand_new(e, d->ways[i].n + 1, 1);
-
-		if (!copy)
+		ways.items[ways.n] = expand_keep(e, &d->ways[i]);
+		if (e->no_memory || e->exhausted)
 			break;
-		if (!buf_ok(&d->ways[i]))
-			e->exhausted = true;
-		memcpy(copy, buf_text(&d->ways[i]), d->ways[i].n);
-		ways.items[ways.n++] = (struct str){ copy, d->ways[i].n };
+		ways.n++;
 	}
 	return ways;
 }

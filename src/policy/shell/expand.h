@@ -9,6 +9,7 @@
 #define POLICY_EXPAND_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "policy/shell/hole.h"
@@ -59,6 +60,9 @@ struct expander {
 bool expand_work(struct expander *e, size_t n);
 /* Memory for the results; NULL is noted in `e`. */
 void *expand_new(struct expander *e, size_t n, size_t size);
+/* A text for as long as the expander lives; empty where there is no room, which
+ * the expander remembers. */
+struct str expand_keep(struct expander *e, const struct buf *text);
 
 /* Learn the assignments of a script. */
 void expand_learn(struct expander *e, const struct shell_script *script);

@@ -35,7 +35,6 @@ static void put_hole(struct buf *out, bool is_any)
 static struct str pattern_text(struct judge *j, struct str word)
 {
 	cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-	char *copy;
 
 	if (hole_free(word))
 		return word;
@@ -49,20 +48,13 @@ static struct str pattern_text(struct judge *j, struct str word)
 		else
 			buf_putc(&out, word.s[i]);
 	}
-	copy = expand_new(&j->e, out.n + 1, 1);
-	if (!copy)
-		return STR("");
-	if (!buf_ok(&out))
-		j->e.exhausted = true;
-	memcpy(copy, buf_text(&out), out.n);
-	return (struct str){ copy, out.n };
+	return expand_keep(&j->e, &out);
 }
 
 /* Words from `from` on, joined by blanks as eval does. */
 static struct str joined_text(struct judge *j, struct argv argv, size_t from)
 {
 	cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-	char *copy;
 
 	if (from + 1 == argv.n)
 		return pattern_text(j, argv.words[from]);
@@ -74,13 +66,7 @@ static struct str joined_text(struct judge *j, struct argv argv, size_t from)
 		buf_str(&out, text);
 		buf_putc(&out, ' ');
 	}
-	copy = expand_new(&j->e, out.n + 1, 1);
-	if (!copy)
-		return STR("");
-	if (!buf_ok(&out))
-		j->e.exhausted = true;
-	memcpy(copy, buf_text(&out), out.n);
-	return (struct str){ copy, out.n };
+	return expand_keep(&j->e, &out);
 }
 
 /* The text that a shell reads from its input. */
@@ -331,7 +317,6 @@ static void judge_printf(struct judge *j, struct line line)
 static struct str fill_mark(struct judge *j, struct str word, struct str mark, struct str fill)
 {
 	cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-	char *copy;
 	size_t i = 0;
 
 	if (!mark.n || !memmem(word.s, word.n, mark.s, mark.n))
@@ -344,13 +329,7 @@ static struct str fill_mark(struct judge *j, struct str word, struct str mark, s
 			buf_putc(&out, word.s[i++]);
 		}
 	}
-	copy = expand_new(&j->e, out.n + 1, 1);
-	if (!copy)
-		return STR("");
-	if (!buf_ok(&out))
-		j->e.exhausted = true;
-	memcpy(copy, buf_text(&out), out.n);
-	return (struct str){ copy, out.n };
+	return expand_keep(&j->e, &out);
 }
 
 /* The words [from, to) as a command, marks filled. */
@@ -381,16 +360,11 @@ static void judge_find(struct judge *j, struct line line)
 
 	for (size_t i = 1; i < v.n && v.words[i].n && !strchr("-(!", v.words[i].s[0]); i++) {
 		cleanup_buf struct buf out = BUF(4 * MAX_COMMAND_TEXT);
-		char *copy;
 
 		buf_str(&out, v.words[i]);
 		buf_add(&out, "\0S", 2);
-		copy = expand_new(&j->e, out.n + 1, 1);
-		if (!copy)
-			return;
-		memcpy(copy, buf_text(&out), out.n);
 		/* More than one place: the names may start with any of them. */
-		fill = ++n_places == 1 ? (struct str){ copy, out.n } : (struct str){ "\0S", 2 };
+		fill = ++n_places == 1 ? expand_keep(&j->e, &out) : (struct str){ "\0S", 2 };
 	}
 	for (size_t i = 1; i < v.n; i++) {
 		size_t end = i + 1;

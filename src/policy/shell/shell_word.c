@@ -140,30 +140,6 @@ static size_t read_digits(struct str s, int base, size_t max, uint32_t *ret)
 	return n;
 }
 
-static size_t put_utf8(uint32_t c, char out[4])
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return c != 0;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 0x07));
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 size_t shell_unescape(struct str s, char ret_bytes[4], size_t *ret_n)
 {
 	static const char from[] = "abefnrtvE", to[] = "\a\b\033\f\n\r\t\v\033";
@@ -192,7 +168,7 @@ size_t shell_unescape(struct str s, char ret_bytes[4], size_t *ret_n)
 		n = read_digits(str_from_pos(s, 1), 16, s.s[0] == 'x' ? 2 : s.s[0] == 'u' ? 4 : 8,
 				&v);
 		if (s.s[0] != 'x')
-			*ret_n = put_utf8(v, ret_bytes);
+			*ret_n = v ? str_put_utf8(v, ret_bytes) : 0;
 		else if (n)
 			*ret_n = (ret_bytes[0] = (char)v) != 0;
 		else

@@ -1,0 +1,116 @@
+/* The way to what is protected or masked; runs in init.
+ *
+ * A mount holds what a path leads to.  If the path leads through a link in a
+ * writable root, the link could be removed: this run would still be held, but
+ * the next one would look for the path and find nothing.  So links are held,
+ * too.  Other paths cost one call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "backend/native/init_priv.h"
+#include "backend/native/syscalls.h"
+
+bool is_absence(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
+}
+
+#define MAX_LINKS_PINNED	40
+
+/* A link becomes a mount of itself, so that it can be neither removed nor
+ * renamed: without it, the next run would not find what must be held.  Links
+ * can be mounted since there are open_tree() and move_mount(). */
+static int pin_link(int link, struct cordon_err *err)
+{
+	struct statx st;
+	int tree, rc;
+
+	if (statx(link, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+	    (st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	tree = sys_open_tree(link, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	rc = tree < 0 ? -1 : sys_move_mount(tree, "", link, "",
+					    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot hold a link to what is protected");
+	if (tree >= 0)
+		close(tree);
+	return rc;
+}
+
+/* Put the text of a link in place of the component path[from … end); false where
+ * it does not fit. */
+static bool follow_text(char path[PATH_MAX], size_t *from, size_t end, int link)
+{
+	char text[PATH_MAX], rest[PATH_MAX];
+	ssize_t n = readlinkat(link, "", text, sizeof(text));
+	size_t begin = n > 0 && text[0] == '/' ? 0 : *from, n_rest = strlen(path + end);
+
+	if (n <= 0 || begin + (size_t)n + n_rest >= PATH_MAX)
+		return false;
+	memcpy(rest, path + end, n_rest + 1);
+	memcpy(path + begin, text, (size_t)n);
+	memcpy(path + begin + (size_t)n, rest, n_rest + 1);
+	*from = begin;
+	return true;
+}
+
+/* Pin every link on the way to `target`, as far as it leads. */
+static int pin_links(const struct init *in, const char *target, struct cordon_err *err)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	char path[PATH_MAX], prefix[PATH_MAX];
+	size_t at = 0;
+
+	if (strlen(target) >= sizeof(path))
+		return 0;	/* no path of that length leads anywhere */
+	memcpy(path, target, strlen(target) + 1);
+	for (int links = 0; path[at] && links < MAX_LINKS_PINNED;) {
+		size_t from = at + strspn(path + at, "/"), end = from + strcspn(path + from, "/");
+		struct stat st;
+		int fd, rc = 0;
+
+		memcpy(prefix, path, end);
+		prefix[end] = '\0';
+		fd = (int)syscall(SYS_openat2, in->root, prefix, &how, sizeof(how));
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return 0;
+		at = end;
+		if (S_ISLNK(st.st_mode)) {
+			links++;
+			at = from;
+			rc = pin_link(fd, err);
+			if (rc == 0 && !follow_text(path, &at, end, fd))
+				rc = 1;
+		}
+		close(fd);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
+	return 0;
+}
+
+int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = in->seen.resolve | RESOLVE_NO_SYMLINKS };
+
+	*ret_fd = -1;
+	if (folder_has(&in->seen, target))
+		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+	if (*ret_fd < 0 && errno == ELOOP) {
+		if (pin_links(in, target, err) < 0)
+			return -1;
+		how.resolve = in->seen.resolve;
+		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+	}
+	if (*ret_fd < 0 && !is_absence())
+		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", target);
+	return 0;
+}

@@ -1,0 +1,252 @@
+"""A small internet for tests/suite/gate-attack: two network namespaces and a wire.
+
+The near one is where cordon runs; it has the machine's own services.  The far one
+has everybody else: every address below, one DNS server, and recorders on every port
+that is tried.  A recorder keeps each byte that it is sent, so that an attempt has
+succeeded when its token is in the record, whatever the program was told.
+
+`python3 gate_world.py far|near RECORD` is such a recorder.
+"""
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+NEAR = ("93.184.216.1", "93.184.216.77")	# the second is one of two on one interface
+GOOD, EVIL, DNS = "93.184.216.34", "93.184.216.35", "93.184.216.53"
+GOOD6, EVIL6 = "2606:2800::34", "2606:2800::35"
+METADATA, PRIVATE, SHARED = "169.254.169.254", "10.0.0.5", "100.64.0.5"
+NAT64, SIX_TO_FOUR = "64:ff9b::a00:5", "2002:a00:5::1"
+UNIQUE_LOCAL, GROUP = "fd00::5", "239.1.2.3"
+FAR = ("93.184.216.2/24", GOOD, EVIL, DNS, METADATA, PRIVATE, SHARED, "2606:2800::2/64",
+       GOOD6, EVIL6, NAT64, SIX_TO_FOUR, UNIQUE_LOCAL, "fe80::2/64")
+STREAMS = (61, 80, 443, 7001, 7777, 8080)
+DATAGRAMS = (53, 123, 443, 7777, 9998, 9999)
+SLOW = "slow"				# a label whose names are never answered
+
+# What the DNS server says; a list is one answer after the other, `*` any label.
+ZONE = {
+    "good.test": GOOD, "evil.test": EVIL, "*.good.test": EVIL, "*.evil.test": EVIL,
+    "evilgood.test": EVIL, "good.test.evil.test": EVIL, "xn--gd-fmca.test": EVIL,
+    "good.tests": EVIL, "*.wild.test": GOOD, "metadata.wild.test": METADATA,
+    "private.wild.test": PRIVATE, "shared.wild.test": SHARED, "loop.wild.test": "127.0.0.1",
+    "zero.wild.test": "0.0.0.0", "own.wild.test": NEAR[0], "second.wild.test": NEAR[1],
+    "mapped.wild.test": "::ffff:10.0.0.5", "nat64.wild.test": NAT64,
+    "six.wild.test": SIX_TO_FOUR, "local6.wild.test": UNIQUE_LOCAL, "loop6.wild.test": "::1",
+    "rebind.wild.test": [GOOD, METADATA],
+}
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, stdin=subprocess.DEVNULL)
+
+
+# --- recorders ------------------------------------------------------------------
+
+class Recorder:
+    def __init__(self, path):
+        self.record = open(path, "ab", buffering=0)
+        self.listeners, self.streams, self.datagrams, self.asked = set(), set(), {}, {}
+
+    def listen(self, ports, datagram_ports):
+        for port in ports:
+            self.listeners.add(socket.create_server(("::", port), family=socket.AF_INET6,
+                                                    dualstack_ipv6=True, backlog=512))
+            self.try_listen(port, 132)
+        for port in datagram_ports:
+            self.add_datagrams(port, 0)
+        self.add_datagrams(7777, 136)
+
+    def try_listen(self, port, protocol):
+        """SCTP, where the kernel has it."""
+        try:
+            s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+            s.bind(("0.0.0.0", port))
+            s.listen()
+        except OSError:
+            return
+        self.listeners.add(s)
+
+    def add_datagrams(self, port, protocol):
+        try:
+            s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, protocol)
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
+            s.bind(("::", port))
+        except OSError:
+            return
+        self.datagrams[s] = port
+
+    def join(self, group, interface):
+        s = next(s for s, port in self.datagrams.items() if port == 7777)
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                     socket.inet_aton(group) + socket.inet_aton(interface))
+
+    def receive(self, s):
+        data, about, _, whom = s.recvmsg(65536, 1024)
+        self.record.write(data + b"\n")
+        if self.datagrams[s] == 53:
+            answer = self.answer(data)
+            if answer:
+                s.sendmsg([answer], about, 0, whom)
+        elif self.datagrams[s] == 9999:
+            s.sendmsg([b"reply " + data], about, 0, whom)
+            self.reply_from_elsewhere(data, whom)
+
+    @staticmethod
+    def reply_from_elsewhere(data, whom):
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            s.bind(("::ffff:" + EVIL, 4444))
+            s.sendto(b"spoofed " + data, whom)
+
+    def find(self, name):
+        labels = name.lower().split(".")
+        for key in (".".join(labels), ".".join(["*"] + labels[1:])):
+            if key in ZONE and SLOW not in labels[0]:
+                found = ZONE[key]
+                if isinstance(found, str):
+                    return found
+                self.asked[name] = self.asked.get(name, -1) + 1
+                return found[min(self.asked[name] // 2, len(found) - 1)]
+        return None
+
+    def answer(self, data):
+        """Only what a question of the C library needs; b'': no answer."""
+        at, labels = 12, []
+        while at < len(data) and data[at]:
+            labels.append(data[at + 1:at + 1 + data[at]].decode("latin-1"))
+            at += 1 + data[at]
+        question = data[12:at + 5]
+        if len(question) < 5 or SLOW in labels[0]:
+            return b""
+        kind = struct.unpack(">H", question[-4:-2])[0]
+        found = self.find(".".join(labels))
+        if found is None:
+            return data[:2] + b"\x81\x83\0\1\0\0\0\0\0\0" + question
+        raw = socket.inet_pton(socket.AF_INET6 if ":" in found else socket.AF_INET, found)
+        if kind != (28 if len(raw) == 16 else 1):
+            return data[:2] + b"\x81\x80\0\1\0\0\0\0\0\0" + question
+        return (data[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + question + b"\xc0\x0c" +
+                struct.pack(">HHIH", kind, 1, 0, len(raw)) + raw)
+
+    def read(self, s):
+        try:
+            data = s.recv(65536)
+        except OSError:
+            data = b""
+        if data:
+            self.record.write(data)
+        if data and s.getsockname()[1] == 7777:
+            try:
+                s.send(b"echo " + data[:100])
+            except OSError:
+                data = b""
+        if data and (b"\r\n\r\n" in data or b"\n\n" in data) and s.getsockname()[1] in (80, 8080):
+            s.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if not data:
+            self.streams.discard(s)
+            s.close()
+
+    def serve(self):
+        while True:
+            ready = select.select([*self.listeners, *self.streams, *self.datagrams], [], [])[0]
+            for s in ready:
+                if s in self.listeners:
+                    self.streams.add(s.accept()[0])
+                elif s in self.datagrams:
+                    self.receive(s)
+                elif s in self.streams:
+                    self.read(s)
+
+
+def main(which, path):
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    if which == "far":
+        while not os.path.exists("/sys/class/net/far") and subprocess.run(
+                ["ip", "link", "show", "far"], capture_output=True, check=False).returncode:
+            time.sleep(0.02)
+        ip("link", "set", "lo", "up")
+        ip("link", "set", "far", "up")
+        for address in FAR:
+            words = ["addr", "add", address, "dev",
+                     "far" if "/" in address or ":" in address else "lo"]
+            ip(*words, *(["nodad"] if ":" in address else []))
+        ip("-6", "route", "add", "default", "via", "2606:2800::1", "dev", "far")
+        ip("route", "add", "default", "via", NEAR[0], "dev", "far")
+    recorder = Recorder(path)
+    if which == "near":
+        recorder.listen((61, 7777), (7777,))
+    else:
+        recorder.listen(STREAMS, DATAGRAMS)
+        recorder.join(GROUP, "93.184.216.2")
+    print("ready", flush=True)
+    recorder.serve()
+
+
+# --- for the suite ----------------------------------------------------------------
+
+def enter():
+    """Starts again inside namespaces of its own; returns when it is there."""
+    if os.environ.get("GATE_WORLD") == "near":
+        return
+    words = ["unshare", "-m", "-n"]
+    if os.geteuid():
+        words += ["-U", "-c", "--keep-caps"]
+    os.environ["GATE_WORLD"] = "near"
+    os.execvp("unshare", words + ["--", sys.executable, "-B", *sys.argv])
+
+
+class World:
+    def __init__(self, folder, stack):
+        self.records = [f"{folder}/{which}" for which in ("far", "near")]
+        self.resolv = folder + "/resolv.conf"
+        with open(self.resolv, "w", encoding="ascii") as f:
+            f.write(f"nameserver {DNS}\noptions timeout:1 attempts:1\n")
+        subprocess.run(["mount", "--bind", self.resolv, os.path.realpath("/etc/resolv.conf")],
+                       check=True)
+        ip("link", "set", "lo", "up")
+        far = self.start(["unshare", "-n"], "far", stack)
+        # The namespace is there once unshare has become the recorder.
+        while os.readlink(f"/proc/{far.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            time.sleep(0.01)
+        ip("link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(far.pid))
+        ip("link", "set", "near", "up")
+        for address in NEAR:
+            ip("addr", "add", address + "/24", "dev", "near")
+        ip("addr", "add", "2606:2800::1/64", "dev", "near", "nodad")
+        ip("route", "add", "default", "via", "93.184.216.2")
+        ip("-6", "route", "add", "default", "via", "2606:2800::2")
+        with open("/proc/sys/net/ipv4/ping_group_range", "w", encoding="ascii") as f:
+            f.write(f"{os.getegid()} {os.getegid()}\n")
+        assert far.stdout.readline() == b"ready\n", "the far side"
+        near = self.start([], "near", stack)
+        assert near.stdout.readline() == b"ready\n", "the near side"
+
+    def start(self, words, which, stack):
+        path = self.records[which == "near"]
+        p = subprocess.Popen([*words, sys.executable, "-B", os.path.abspath(__file__), which, path],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        stack.callback(p.wait)
+        stack.callback(p.kill)
+        return p
+
+    def has_seen(self, token, seconds):
+        """Has anybody but the program itself?"""
+        end = time.monotonic() + seconds
+        while True:
+            for path in self.records:
+                with open(path, "rb") as f:
+                    if token.lower().encode() in f.read().lower():
+                        return True
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
