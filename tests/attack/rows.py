@@ -21,12 +21,8 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
 import collections
 
 Row = collections.namedtuple(
-<<<<<<< HEAD
-    "Row", "name act setup told opts who files serve home hold alone lacks", defaults=(
-=======
-    "Row", "name act setup told opts who files serve home hold alone before", defaults=(
->>>>>>> h-red
-        "", "", "", "both", {}, (), "home", "", "", ""))
+    "Row", "name act setup told opts who files serve home hold alone lacks before", defaults=(
+        "", "", "", "both", {}, (), "home", "", "", "", ""))
 ROWS = []
 
 
