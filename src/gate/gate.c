@@ -220,13 +220,16 @@ static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
 		const struct name *known = names_find_addr(g->names, &list[i].addr);
 		struct host h;
 		struct decide_verdict v;
-		struct decide_question q = { .host = known ? &known->host : &h,
-					     .port = list[i].port, .datagrams = !is_tcp };
+		struct decide_question q = { .host = &h, .port = list[i].port,
+					     .datagrams = !is_tcp };
 		cleanup_buf struct buf name = BUF(512);
 
-		host_from_addr(&list[i].addr, &h);
+		if (known)
+			h = known->host;
+		else
+			host_from_addr(&list[i].addr, &h);
 		decide(g->net, &q, &v);
-		host_print(q.host, &name);
+		host_print(&h, &name);
 		/* A set that is behind the policy, or a datagram to a port that
 		 * is closed now: nothing was refused by the policy. */
 		if (v.allowed)

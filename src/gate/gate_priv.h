@@ -56,7 +56,7 @@ struct gate {
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
 	struct name *proxy;		/* the proxy in front, or NULL; not in the table */
-	struct watch listeners[MAX_NET_PORTS];	/* the first is the transparent one, or the proxy's */
+	struct watch listeners[MAX_NET_PORTS];	/* the first: transparent, or the proxy's */
 	size_t n_listeners;
 	struct watch dns, dns_stream, refusals;
 	struct table table;

@@ -2,6 +2,9 @@
  *
  * What follows the request is judged and relayed like any other connection.  Unlike
  * one that was caught, its client hears whether the host was reached.
+ *
+ * GAP: a host that resets a connection has ended it for such a client, as a unix
+ * socket knows no other end.
  */
 #include "gate/proxy.h"
 

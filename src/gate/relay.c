@@ -358,6 +358,12 @@ static bool is_over(const struct conn *c)
 	       (c->server_gone && c->down.eof && !is_pending(&c->down));
 }
 
+/* A client that closed its unix socket has sent what it sent: that is no reset. */
+static bool has_only_closed(const struct conn *c)
+{
+	return c->is_unix && !c->server_gone;
+}
+
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -395,23 +401,13 @@ static void move_early(struct conn *c)
 		conn_end(c, true, "no more descriptors can be watched");
 }
 
-/* False: one of them is broken; *ret_up says whether it is the client's. */
-static bool move_both(struct conn *c, bool up, bool down, bool *ret_up)
+/* What follows from what was moved. */
+static void settle(struct conn *c, enum moved up, enum moved down)
 {
-	bool asked = c->peek && peek_wants_response(c->peek);
-	enum moved m = down ? move_down(c) : MOVED_ALL;
-
-	/* The answer may have freed what was held. */
-	if (m != MOVED_BROKEN && c->state == CONN_RELAY && (up || asked)) {
-		m = move_up(c);
-		*ret_up = m == MOVED_BROKEN;
+	if (up == MOVED_BROKEN || down == MOVED_BROKEN || is_over(c)) {
+		conn_end(c, up == MOVED_BROKEN || !has_only_closed(c), NULL);
+		return;
 	}
-	return m != MOVED_BROKEN;
-}
-
-/* What has come to its end is passed on; for the rest we wait. */
-static void pass_ends(struct conn *c)
-{
 	pass_end(&c->up, c->server.fd);
 	pass_end(&c->down, c->client.fd);
 	if (c->up.shut && c->down.shut)
@@ -423,7 +419,8 @@ static void pass_ends(struct conn *c)
 
 void relay_move(struct conn *c, bool up, bool down)
 {
-	bool whole, up_broken = false;
+	enum moved moved_up = MOVED_ALL, moved_down = MOVED_ALL;
+	bool asked = c->peek && peek_wants_response(c->peek);
 
 	/* Who asked for this may have found it ended. */
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
@@ -432,12 +429,12 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	whole = move_both(c, up, down, &up_broken);
+	if (down)
+		moved_down = move_down(c);
+	/* The answer may have freed what was held. */
+	if (c->state == CONN_RELAY && (up || asked))
+		moved_up = move_up(c);
 	if (c->state != CONN_RELAY)
 		return;
-	/* A client that only closed its unix socket has sent what it sent. */
-	if (!whole || is_over(c))
-		conn_end(c, up_broken || !c->is_unix || c->server_gone, NULL);
-	else
-		pass_ends(c);
+	settle(c, moved_up, moved_down);
 }

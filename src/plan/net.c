@@ -207,13 +207,11 @@ static int refuse_proxy(const struct section *s, struct cordon_err *err)
 {
 	enum field_id id = find_unproxied(s);
 
-	if (id == N_FIELDS)
-		BUG("a network that a proxy can hold is refused");
 	return err_set(err, CORDON_E_HOST,
 		       "%s needs %s (%s), which this machine does not offer, and a proxy cannot "
 		       "stand in for it; remove it, or see cordon doctor",
-		       fields[id].key, host_feature_name(FEATURE_NET),
-		       host_feature_about(FEATURE_NET));
+		       id == N_FIELDS ? "the network" : fields[id].key,
+		       host_feature_name(FEATURE_NET), host_feature_about(FEATURE_NET));
 }
 
 int net_check(const struct section *s, const struct host_caps *caps, struct cordon_err *err)

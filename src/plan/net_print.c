@@ -24,8 +24,7 @@ static const char *const rung_features[] = {
 	[NET_CLOSED] = "network namespace, empty",
 	[NET_TPROXY] = "network namespace, AnyIP routes, nf_tables TPROXY to one listener",
 	[NET_PORTS] = "network namespace, AnyIP routes, a listener for each port",
-	[NET_PROXY] = "proxy on a unix socket (SOCKS5, HTTP CONNECT); seccomp: no inet socket; "
-		      "Landlock scope: no abstract one",
+	[NET_PROXY] = "proxy on a unix socket; seccomp: no inet one; Landlock: no abstract one",
 };
 static_assert(ARRAY_SIZE(rung_features) == N_NET_RUNGS, "a rung without features");
 

@@ -86,14 +86,26 @@ const char *const credentials[] = {
 	".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
 	".local/share/keyrings", ".password-store", ".mozilla", ".config/google-chrome",
 	".config/chromium", ".terraform.d/credentials.tfrc.json", ".vault-token",
+	/* in what developer_toolchains opens */
+	".local/share/uv/credentials", ".dotnet/corefx",
+	".config/pypoetry/auth.toml", ".nuget/NuGet/NuGet.Config", ".bundle/config",
+	".ivy2/.credentials", ".sbt/.credentials", ".terraformrc", ".s3cfg", ".boto", ".oci",
+	".databrickscfg", ".kaggle", ".fly", ".supabase", ".config/netlify",
+	".local/share/com.vercel.cli", ".config/heroku", ".authinfo", ".authinfo.gpg",
+	".msmtprc", ".fetchmailrc", ".smbcredentials", ".Xauthority", ".ICEauthority",
+	".local/share/kwalletd", ".config/Bitwarden CLI", ".config/1Password", ".thunderbird",
+	".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
+	".config/solana", ".ethereum", ".bitcoin",
 	".bash_history", ".zsh_history", ".python_history", ".node_repl_history",
-	".psql_history", ".mysql_history", NULL
+	".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history",
+	".irb_history", ".local/share/fish/fish_history", NULL
 };
 
 const char *const root_secrets[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
 	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/security/opasswd",
-	"/etc/krb5.keytab", "/proc/kcore", "/proc/kpagecount", "/proc/kpageflags",
+	"/etc/krb5.keytab", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d",
+	"/proc/kcore", "/proc/kpagecount", "/proc/kpageflags",
 	"/proc/kpagecgroup", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/proc/slabinfo",
 	"/proc/vmallocinfo", NULL
 };
@@ -101,6 +113,12 @@ const char *const root_secrets[] = {
 const char *const stripped_variables[] = {
 	"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_SECRET_ACCESS_KEY",
 	"GITHUB_TOKEN", "*_API_KEY", "*_API_KEYS", "*_API_TOKEN", "*_API_SECRET", "*_ACCESS_TOKEN",
+	/* the same names without an owner, with a number, or run together */
+	"API_KEY", "API_TOKEN", "API_SECRET", "ACCESS_TOKEN", "AUTH_TOKEN", "SECRET_KEY",
+	"PRIVATE_KEY", "CLIENT_SECRET", "PASSWORD", "PASSWD", "*APIKEY", "*APIKEYS", "*_API_KEY_*",
+	"*_SECRETKEY", "*_ACCESSKEY", "*_ACCESS_KEY", "OPENAI_KEY*", "ANTHROPIC_KEY*",
+	"*_OPENAI_KEY*",
+	"GH_PAT", "*_PAT", "HUB_TOKEN", "BEARER_TOKEN", "*_BEARER_TOKEN", "*_OAUTH_TOKEN",
 	"*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY", "*_SECRET_ACCESS_KEY",
 	"*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID", "AWS_*KEY*", "AWS_*TOKEN*",
 	"AZURE_*SECRET*", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN", "GITHUB_PAT", "GITLAB_*TOKEN",

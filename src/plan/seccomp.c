@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -60,6 +61,8 @@ enum verdict {
 	VERDICT_PRCTL,
 	VERDICT_SECCOMP,
 	VERDICT_PERSONALITY,
+	VERDICT_SETRLIMIT,
+	VERDICT_PRLIMIT,
 	VERDICT_SHMGET,
 	VERDICT_SEMGET,
 	VERDICT_MODE_1,
@@ -284,6 +287,28 @@ static size_t test_personality(struct emitter *e, unsigned arg)
 				       PER_LINUX));
 }
 
+/* The limit of core files is 1, the only one with which no program outside is
+ * started to take a core; less, which anybody may ask for, is none.  So whoever
+ * asks is told that it worked. */
+static size_t test_setrlimit(struct emitter *e, unsigned arg)
+{
+	size_t pretend = refuse(e, 0);
+
+	return load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, pretend, e->allow));
+}
+
+/* The same; but whoever also asks what it was would be told nothing. */
+static size_t test_prlimit(struct emitter *e, unsigned arg)
+{
+	size_t pretend = refuse(e, 0), next;
+
+	next = load_low(e, arg + 2, branch(e, BPF_JEQ, 0, pretend, e->eperm));
+	pretend = load_high(e, arg + 2, branch(e, BPF_JEQ, 0, next, e->eperm));
+	next = load_low(e, arg + 1, branch(e, BPF_JEQ, 0, e->allow, pretend));
+	next = load_high(e, arg + 1, branch(e, BPF_JEQ, 0, next, pretend));
+	return load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, next, e->allow));
+}
+
 /* With the kernel's 4096 segments a page each makes 16 MB.  Larger than allowed
  * is EINVAL, as over kernel.shmmax and kernel.sem. */
 static size_t test_shmget(struct emitter *e, unsigned arg)
@@ -365,6 +390,8 @@ static const struct {
 	[VERDICT_PRCTL] = { test_prctl, 0 },
 	[VERDICT_SECCOMP] = { test_seccomp, 1 },
 	[VERDICT_PERSONALITY] = { test_personality, 0 },
+	[VERDICT_SETRLIMIT] = { test_setrlimit, 0 },
+	[VERDICT_PRLIMIT] = { test_prlimit, 1 },
 	[VERDICT_SHMGET] = { test_shmget, 1 },
 	[VERDICT_SEMGET] = { test_semget, 1 },
 	[VERDICT_MODE_1] = { test_mode, 1 },

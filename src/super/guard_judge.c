@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -188,16 +190,102 @@ int guard_check_landing(const struct guard_place *from, const struct guard_place
 	return leads_on(verdict) ? check_rests(from, &to->rests, verdict) : verdict == GUARD_HELD;
 }
 
+/* ---- leaving --------------------------------------------------------------- */
+
+/* The text of a mount point up to the next blank: the kernel writes blanks and
+ * backslashes in octal.  Returns its bytes. */
+static size_t unescape(char *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; text[i] && text[i] != ' '; n++) {
+		unsigned c;
+
+		if (text[i] == '\\' && sscanf(text + i + 1, "%3o", &c) == 1) {
+			text[n] = (char)c;
+			i += 4;
+		} else {
+			text[n] = text[i++];
+		}
+	}
+	return n;
+}
+
+/* Does the way to this mount point lead through the directory `st` of that name?
+ * It may be in sight in two places: so the name is only why to look. */
+static int leads_through(char *point, struct str name, const struct stat *st)
+{
+	size_t n = unescape(point);
+	struct stat on_way;
+
+	for (size_t i = 1, from = 1; i < n; i++) {
+		if (point[i] != '/')
+			continue;
+		point[i] = '\0';
+		if (str_eq((struct str){ point + from, i - from }, name)) {
+			if (stat(point, &on_way) < 0)
+				return guard_rc(-1);
+			if (on_way.st_dev == st->st_dev && on_way.st_ino == st->st_ino)
+				return 1;
+		}
+		point[i] = '/';
+		from = i + 1;
+	}
+	return 0;
+}
+
+/* Does a mount of the tree stand below this directory?  1: yes; or -errno. */
+static int has_mount_below(const struct guard_actor *a, struct str name, const struct stat *st)
+{
+	int fd = fcntl(a->w->mounts, F_DUPFD_CLOEXEC, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
+	int rc = f && fseek(f, 0, SEEK_SET) == 0 ? 0 : guard_rc(-1);
+	char *line = NULL;
+	size_t size = 0;
+
+	while (rc == 0 && getline(&line, &size, f) > 0) {
+		char *point = line;
+
+		/* number, parent, device, root, mount point */
+		for (int i = 0; point && i < 4; i++) {
+			point = strchr(point, ' ');
+			if (point)
+				point++;
+		}
+		rc = point ? leads_through(point, name, st) : -EIO;
+	}
+	if (rc == 0 && ferror(f))
+		rc = -EIO;
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		fd_close(&fd);
+	return rc;
+}
+
 /* What is guarded would come to stand under a name that is not, where the next
- * run finds nothing to hold. */
-int guard_check_leaving(const struct guard_place *from, enum guard_verdict verdict)
+ * run finds nothing to hold.  The same with all that is mounted in a directory, which
+ * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+			enum guard_verdict verdict)
 {
 	struct stat st;
+	int rc = 0;
 
-	if (!leads_on(verdict))
-		return verdict == GUARD_HELD;
-	/* A file, or a link that is no mount, leads nowhere that is held. */
-	if (fstatat(from->dir, from->last, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+	if (verdict == GUARD_HELD)
+		return 1;
+	if (fstatat(from->dir, from->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return guard_rc(-1);
+	/* A link on the way says where that is which is held. */
+	if (S_ISLNK(st.st_mode))
+		return verdict == GUARD_PREFIX;
+	if (!S_ISDIR(st.st_mode))
 		return 0;
-	return check_rests(from, &from->rests, verdict);
+	if (leads_on(verdict))
+		rc = check_rests(from, &from->rests, verdict);
+	if (rc == 0)
+		rc = has_mount_below(a, (struct str){ from->last, from->n_last }, &st);
+	/* What can not be told may be so. */
+	return rc < 0 ? 1 : rc;
 }

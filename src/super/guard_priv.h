@@ -200,6 +200,7 @@ struct guard_worker {
 	int denials;
 	int proc;			/* /proc of the host */
 	int self;			/* actor: its own folder there */
+	int mounts;			/* actor: the mounts of the tree, as text */
 	struct guard_shared *shared;
 	struct guard_names *names;
 	struct guard_commands *commands;
@@ -255,7 +256,8 @@ int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict
 int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
 			enum guard_verdict verdict);
 /* May the object at `from` (judged) go from there?  1: no; or -errno. */
-int guard_check_leaving(const struct guard_place *from, enum guard_verdict verdict);
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+			enum guard_verdict verdict);
 /* Ask the reader. */
 int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);
 

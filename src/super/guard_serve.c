@@ -174,7 +174,7 @@ static int may_move(struct guard_actor *a, const struct guard_place *from,
 		    enum guard_verdict from_is, const struct guard_place *to,
 		    enum guard_verdict to_is)
 {
-	int rc = guard_check_leaving(from, from_is);
+	int rc = guard_check_leaving(a, from, from_is);
 
 	if (rc)
 		return rc == 1 ? guard_refuse(a, from->path) : rc;

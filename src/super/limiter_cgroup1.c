@@ -37,6 +37,7 @@ struct state {
 	int event_fd;			/* -1: the kernel gives none */
 	int64_t event_us;		/* when an event came that is not counted yet; 0: none */
 	int64_t tasks_peak;
+	int64_t tcp_bytes;		/* how many buffers of TCP may hold */
 };
 
 /* Our own group of one controller; the texts point into what was read. */
@@ -162,6 +163,7 @@ static void *cgroup1_open(const struct limiter_paths *paths, const struct plan_l
 		return NULL;
 	}
 	s->oom_fd = s->event_fd = -1;
+	s->tcp_bytes = limits->memory == INT64_MAX ? INT64_MAX : limits->memory / 4;
 	if (make_groups(s, paths, err) < 0 || set_limits(s, limits, err) < 0 ||
 	    open_oom(s, err) < 0) {
 		cgroup1_close(s);
@@ -218,6 +220,21 @@ static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, stru
 	while (n > 0)
 		fd_close(&ret[--n]);
 	return -1;
+}
+
+/* Buffers of TCP have a counter of their own here, which does nothing without a
+ * limit.  Beyond it a sender waits.  Turning it on takes the kernel longer than all
+ * the other limits together, so the command does not wait for that. */
+static int cgroup1_start(void *state, int proc_fd UNUSED, pid_t init UNUSED,
+			 struct cordon_err *err UNUSED)
+{
+	const struct state *s = state;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)s->tcp_bytes);
+	if (s->tcp_bytes != INT64_MAX)
+		cgroup_try_write(group(s, MEMORY)->fd, "memory.kmem.tcp.limit_in_bytes", text);
+	return 0;
 }
 
 static int cgroup1_event_fd(const void *state)
@@ -304,6 +321,7 @@ const struct limiter_ops limiter_cgroup1 = {
 	.event_fd = cgroup1_event_fd,
 	.join = cgroup1_join,
 	.open_entries = cgroup1_open_entries,
+	.start = cgroup1_start,
 	.sample = cgroup1_sample,
 	.usage = cgroup1_usage,
 };

@@ -13,7 +13,8 @@
  * A socket is not handed on either, unless it is
  * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
  * file with a name that is only to be read: its descriptor lies on the host's
- * mount, where it could be opened again for writing, and its mode changed.
+ * mount, where it could be opened again for writing, and its mode changed.  Nor is
+ * a disk, nor a device that the command has none of.
  */
 #include "super/stdio.h"
 
@@ -125,7 +126,8 @@ static enum give_how judge(int fd)
 		return GIVE_REFUSED;
 	if (S_ISDIR(st.st_mode))
 		return GIVE_REFUSED;	/* a way out of every mount */
-	if (isatty(fd))
+	if (isatty(fd) || S_ISBLK(st.st_mode) ||
+	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;
 	if (S_ISSOCK(st.st_mode))
 		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;

@@ -13,13 +13,16 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
     hold    a file below W/out that another process has open, mapped and beside it
+    lacks   features that the machine does not have inside (tests/without.c); the run
+            does without
     alone   what the kernel or nobody outside can do is proved inside only: why
+    before  shell text of an earlier command, run where and as the act is
 """
 import collections
 
 Row = collections.namedtuple(
-    "Row", "name act setup told opts who files serve home hold alone", defaults=(
-        "", "", "", "both", {}, (), "home", "", ""))
+    "Row", "name act setup told opts who files serve home hold alone lacks before", defaults=(
+        "", "", "", "both", {}, (), "home", "", "", "", ""))
 ROWS = []
 
 
@@ -68,6 +71,12 @@ row("a preset that is a link to keys", "cat ~/.bun/id",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
 row("credentials in a preset", "cat ~/.cargo/credentials.toml",
     setup="mkdir ../home/.cargo; echo k > ../home/.cargo/credentials.toml")
+row("credentials of uv in a preset", "cat ~/.local/share/uv/credentials/credentials.toml",
+    setup="mkdir -p ../home/.local/share/uv/credentials; "
+    "echo k > ../home/.local/share/uv/credentials/credentials.toml")
+row("private keys of .NET in a preset", "cat ~/.dotnet/corefx/cryptography/x509stores/my/k.pfx",
+    setup="cd ../home; mkdir -p .dotnet/corefx/cryptography/x509stores/my; "
+    "echo k > .dotnet/corefx/cryptography/x509stores/my/k.pfx")
 row("/etc/shadow", "cat /etc/shadow", who="root")
 row("/etc/shadow with all of / readable", "cat /etc/shadow", who="root", opts="-r /")
 row("a file of /etc that nobody needs", "cat /etc/fstab || cat /etc/hostname")
@@ -199,6 +208,28 @@ row("denied: for the next run, a removed link on the way", AGAIN, setup=DENY + "
 
 # --- files: things of the kernel -------------------------------------------------
 
+row("denied: a folder above it, renamed", "mv a x", setup=DENY, opts="--deny a/b/s")
+row("denied: a folder above it, exchanged", "./probe exchange a", setup=DENY, opts="--deny a/b/s")
+row("denied: a folder above it, renamed by an earlier command", "cat x/b/s", setup=DENY,
+    opts="--deny a/b/s", before="mv a x")
+row("denied: a folder above it, renamed under another name of it", "cat x/s", setup=DENY,
+    opts="--deny a/b/s", before="cd /proc/self/cwd/a && mv b ../x")
+row("denied: a folder above it, closed by an earlier command", "chmod 755 a; cat a/b/s",
+    setup=DENY, opts="--deny a/b/s", before="chmod 0 a")
+row("denied: a pattern", "cat a/.env", setup="mkdir a; echo x > a/.env", opts="--deny **/.env")
+row("denied: a pattern, renamed by an earlier command", "cat x/.env || cat x/env",
+    setup="mkdir a; echo x > a/.env", opts="--deny **/.env", before="mv a x; mv x/.env x/env")
+row("keys of HOME in a folder that an earlier command renamed", "cat c/gh/hosts.yml", home="ws",
+    setup="mkdir -p .config/gh; echo k > .config/gh/hosts.yml", before="mv .config c")
+row("protected: .git, renamed by an earlier command", "echo evil > g/hooks/a", setup=GIT,
+    before="mv .git g")
+row("protected: a link .git, renamed", "mv .git x",
+    setup="mkdir -p g/hooks; touch g/config; ln -s g .git")
+row("read-only in the workspace: above it renamed by an earlier command", "echo x > b/ro/f",
+    setup="mkdir -p a/ro", opts="-r a/ro", before="mv a b")
+row("a stream that is /dev/null, its mode", "py:import os; os.fchmod(0, 0o666)", who="root")
+row("a stream that is /dev/null, its times", "py:import os; os.utime(0)")
+row("a stream that is a device", "test -c /proc/self/fd/0", who="root", files={0: "/dev/kmsg"})
 row("a set-user-id file", "./probe set-id")
 row("a set-user-id file at birth", "./probe set-id-at-birth")
 row("a device node", "./probe node", who="root")
@@ -225,6 +256,11 @@ CONNECT = "py:import socket; socket.socket(socket.AF_UNIX).connect({!r})"
 row("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
 row("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
 row("a socket in the workspace, bound to a relative path", CONNECT.format("s"), serve=("./ws/s",))
+row("a socket in a folder that an earlier command closed", "chmod 755 d; python3 -c "
+    "\"import socket; socket.socket(socket.AF_UNIX).connect('d/s')\"", serve=("ws/d/s",),
+    before="chmod 0 d")
+row("a socket in a folder that an earlier command renamed", CONNECT.format("x/s"),
+    serve=("ws/d/s",), before="mv d x")
 row("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
 row("a socket without a path, network public", CONNECT.format("\0cordon-attack"),
     serve=("@cordon-attack",), opts="--network public")
@@ -244,6 +280,60 @@ row("an interface that is up", "grep -v lo: /proc/net/dev | grep :")
 for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"),
                  ("audit", "both"), ("generic", "both"), ("uevent", "both"), ("diag", "both")):
     row(f"a socket of the kind {act}", f"./probe {act}", who=who)
+
+# --- network, where a proxy is all there is -----------------------------------------
+
+SOCKS = """py:import os, socket
+port = int(os.environ['PORT'])
+if 'CORDON_PROXY' not in os.environ:
+    socket.create_connection(({0!r}, port), 2)
+else:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ['CORDON_PROXY'][5:])
+    s.sendall(b'\\5\\1\\0')
+    assert s.recv(2) == b'\\5\\0'
+    s.sendall(b'\\5\\1\\0\\3' + bytes([len({0!r})]) + {0!r}.encode() + port.to_bytes(2, 'big'))
+    assert s.recv(10)[1] == 0
+"""
+
+
+def behind(name, act, opts="", **rest):
+    row("behind a proxy: " + name, act, lacks="net", opts="--allow-host a.example " + opts, **rest)
+
+
+for address in ("127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1"):
+    behind(f"a server on the loopback, as {address}", SOCKS.format(address),
+           serve=("tcp6" if address == "::1" else "tcp",), opts="--env PORT")
+behind("a server on the loopback, without it",
+       "py:import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 2)",
+       serve=("tcp",), opts="--env PORT")
+for family, kind in (("INET", "STREAM"), ("INET", "DGRAM"), ("INET6", "STREAM"), ("INET6", "DGRAM")):
+    behind(f"a socket of the kind {family} {kind}",
+           f"py:import socket; socket.socket(socket.AF_{family}, socket.SOCK_{kind})")
+behind("a socket of MPTCP", "py:import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)")
+for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"), ("diag", "both")):
+    behind(f"a socket of the kind {act}", f"./probe {act}", who=who)
+for act in ("uring", "new-net", "new-user", "clone-user", "i386"):
+    behind(f"kernel: {act}", f"./probe {act}")
+behind("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
+behind("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
+behind("a socket in the workspace, bound to a relative path", CONNECT.format("s"),
+       serve=("./ws/s",))
+behind("a datagram to a socket in the workspace",
+       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
+       serve=("ws/s:dgram",))
+behind("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
+behind("a datagram to a socket without a path",
+       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto("
+       "b'x', '\\0cordon-attack')", serve=("@cordon-attack:dgram",))
+behind("a socket without a path, with all of / readable", CONNECT.format("\0cordon-attack"),
+       serve=("@cordon-attack",), opts="-r /")
+for what, act in (("removed", "rm /run/cordon/proxy"),
+                  ("replaced", "mv /run/cordon/proxy /run/cordon/p"),
+                  ("closed to others", "chmod 777 /run/cordon/proxy"),
+                  ("with another beside it", "py:import socket; "
+                   "socket.socket(socket.AF_UNIX).bind('/run/cordon/other')")):
+    behind(f"the proxy, {what}", act, alone="there is none outside")
 
 # --- kernel code that nobody needs ------------------------------------------------
 
@@ -327,7 +417,7 @@ for name in ("mem", "environ", "maps", "auxv", "stack", "io", "map_files/*", "fd
 
 for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
              "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
-             "GOOGLE_APPLICATION_CREDENTIALS"):
+             "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2"):
     row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
 row("a variable that nobody named", "env | grep s3cret-OTHER")
 
@@ -344,6 +434,11 @@ row("memory: shared maps", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
     "for i in range(0, 300 << 20, 4096): m[i] = 1", opts=BIG)
 row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
     "fd = os.memfd_create('y')\nfor i in range(300): os.write(fd, bytes(1 << 20))", opts=BIG)
+row("memory: TCP connections to itself", "py:import socket\ns = socket.create_server(('127.0.0.1', 0)"
+    ", backlog=900)\nkeep, sent = [s], 0\nfor i in range(400):\n"
+    " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
+    " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
+    " except BlockingIOError: pass\nassert sent > 100 << 20, sent", opts=BIG, who="root")
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
@@ -357,6 +452,8 @@ row("processes: threads", "py:import threading,time\n"
     "[i.start() for i in t]", opts="--processes 20")
 row("file size", "truncate -s 20M f", opts="--file-size 10M")
 row("file size: written", "head -c 20M /dev/zero > f", opts="--file-size 10M")
+row("core files for a program outside", "py:import resource as r\nr.setrlimit(r.RLIMIT_CORE, (0, 0))\n"
+    "assert r.getrlimit(r.RLIMIT_CORE)[0] != 1")
 row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-files 50")
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
 row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"

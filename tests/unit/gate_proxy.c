@@ -48,7 +48,8 @@ static const struct row rows[] = {
 	{ "NUL in a name", S(HELLO "\5\1\0\3\7a\0.test\0\x50"), BAD(MALFORMED, 0) },
 	{ "space in a name", S(HELLO "\5\1\0\3\7a .test\0\x50"), BAD(MALFORMED, 0) },
 	{ "a name of bytes", S(HELLO "\5\1\0\3\3\xc3\xa4x\0\x50"), BAD(MALFORMED, 0) },
-	{ "an address that is spelt oddly", S(HELLO "\5\1\0\3\5" "127.1\0\x50"), BAD(MALFORMED, 0) },
+	{ "an address that is spelt oddly", S(HELLO "\5\1\0\3\5" "127.1\0\x50"),
+	  BAD(MALFORMED, 0) },
 	{ "SOCKS4", S("\4\1\0\x50\x7f\0\0\1\0"), BAD(MALFORMED, 8) },
 	{ "TLS", S("\x16\3\1"), BAD(MALFORMED, 2) },
 	/* HTTP */

@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -74,7 +75,7 @@ static const short allowed[] = {
 	SYS_msgsnd, SYS_msync, SYS_munlock, SYS_munlockall, SYS_munmap, SYS_nanosleep,
 	SYS_newfstatat, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_pipe2, SYS_pkey_alloc,
 	SYS_pkey_free, SYS_pkey_mprotect, SYS_ppoll, SYS_pread64, SYS_preadv, SYS_preadv2,
-	SYS_prlimit64, SYS_process_mrelease, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
+	SYS_process_mrelease, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
 	SYS_read, SYS_readahead, SYS_readlinkat, SYS_readv, SYS_recvfrom, SYS_recvmmsg,
 	SYS_recvmsg, SYS_remap_file_pages, SYS_removexattr, SYS_renameat, SYS_renameat2,
 	SYS_restart_syscall, SYS_rseq, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigprocmask,
@@ -86,7 +87,7 @@ static const short allowed[] = {
 	SYS_sendfile, SYS_sendmmsg, SYS_sendmsg, SYS_sendto, SYS_set_robust_list,
 	SYS_set_tid_address, SYS_setfsgid, SYS_setfsuid, SYS_setgid, SYS_setgroups, SYS_setitimer,
 	SYS_setpgid, SYS_setpriority, SYS_setregid, SYS_setresgid, SYS_setresuid, SYS_setreuid,
-	SYS_setrlimit, SYS_setsid, SYS_setuid, SYS_setxattr, SYS_shmat, SYS_shmctl, SYS_shmdt,
+	SYS_setsid, SYS_setuid, SYS_setxattr, SYS_shmat, SYS_shmctl, SYS_shmdt,
 	SYS_shutdown, SYS_sigaltstack, SYS_signalfd4, SYS_splice, SYS_statfs, SYS_statx,
 	SYS_symlinkat, SYS_sync, SYS_sync_file_range, SYS_syncfs, SYS_sysinfo, SYS_tee, SYS_tgkill,
 	SYS_timer_create, SYS_timer_delete, SYS_timer_getoverrun, SYS_timer_gettime,
@@ -111,7 +112,8 @@ static const short allowed_young[] = { 451, 453, 454, 455, 456, 462, 463, 464, 4
 /* Allowed as zero, whatever else is tested about them. */
 static const short tested[] = {
 	SYS_clone, SYS_unshare, SYS_setsockopt, SYS_ioctl, SYS_fcntl, SYS_prctl, SYS_seccomp,
-	SYS_personality, SYS_shmget, SYS_semget, SYS_fchmod, SYS_fchmodat, 452 /* fchmodat2 */,
+	SYS_personality, SYS_setrlimit, SYS_prlimit64, SYS_shmget, SYS_semget, SYS_fchmod,
+	SYS_fchmodat, 452 /* fchmodat2 */,
 	SYS_mknodat, SYS_openat, SYS_memfd_create, SYS_landlock_create_ruleset,
 	SYS_landlock_add_rule, SYS_landlock_restrict_self,
 #ifdef __x86_64__
@@ -281,6 +283,15 @@ static const struct row rows[] = {
 	{ SYS_personality, { 0x0020000 }, BOTH(ERR(EPERM)), false },
 	{ SYS_personality, { 8 }, BOTH(ERR(EPERM)), false },
 	{ SYS_personality, { 0x0400000 }, BOTH(ERR(EPERM)), false },
+	{ SYS_setrlimit, { RLIMIT_CORE, 1 }, BOTH(ERR(0)), false },
+	{ SYS_setrlimit, { UPPER | RLIMIT_CORE, 1 }, BOTH(ERR(0)), true },
+	{ SYS_setrlimit, { RLIMIT_NOFILE, 1 }, BOTH(ALLOW), false },
+	{ SYS_prlimit64, { 0, RLIMIT_CORE, 0, 1 }, BOTH(ALLOW), true },
+	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, 0 }, BOTH(ERR(0)), true },
+	{ SYS_prlimit64, { 0, RLIMIT_CORE, UPPER, 0 }, BOTH(ERR(0)), true },
+	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, 1 }, BOTH(ERR(EPERM)), true },
+	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, UPPER }, BOTH(ERR(EPERM)), true },
+	{ SYS_prlimit64, { 0, RLIMIT_NOFILE, 1, 1 }, BOTH(ALLOW), false },
 	{ SYS_memfd_create, { 0 }, ALLOW, ERR(ENOSYS), false },
 	{ SYS_shmget, { 0, 4096 }, BOTH(ALLOW), false },
 	{ SYS_shmget, { 0, 4097 }, ALLOW, ERR(EINVAL), false },
@@ -353,6 +364,8 @@ static void test_upper_halves_count_for_sizes_only(void)
 		const struct row *r = &rows[i];
 		uint32_t want = r->uncounted;
 
+		if (r->nr == SYS_prlimit64)
+			continue;	/* has pointers, of which both halves count */
 		if (r->nr == SYS_shmget)
 			want = ERR(EINVAL);
 		if (r->nr == SYS_fcntl && r->args[1] == F_SETPIPE_SZ)

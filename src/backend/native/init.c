@@ -19,6 +19,8 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -240,6 +242,39 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+const char *native_find_device(const struct stat *st)
+{
+	static const char *const memory[] = { [3] = "/dev/null", [5] = "/dev/zero",
+					      [7] = "/dev/full", [8] = "/dev/random",
+					      [9] = "/dev/urandom" };
+
+	if (!S_ISCHR(st->st_mode) || major(st->st_rdev) != 1 ||
+	    minor(st->st_rdev) >= ARRAY_SIZE(memory))
+		return NULL;
+	return memory[minor(st->st_rdev)];
+}
+
+/* A device of the caller's lies on the host's mount, where its mode and times can
+ * be changed for the whole machine.  Those that there are inside stand on a mount
+ * that is only to be read, and do the same. */
+static int step_devices(struct init *in, struct cordon_err *err)
+{
+	for (int i = 0; i < 3 && (in->plan->clone_flags & CLONE_NEWNS); i++) {
+		const char *path;
+		struct stat st;
+		int fd;
+
+		path = fstat(i, &st) < 0 ? NULL : native_find_device(&st);
+		if (!path)
+			continue;
+		fd = open(path, (fcntl(i, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+		if (fd < 0 || dup2(fd, i) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
+		close(fd);
+	}
+	return 0;
+}
+
 /* What an execution could give back. */
 static int drop_bounds(struct cordon_err *err)
 {
@@ -320,6 +355,7 @@ static const struct {
 	{ "mounts", step_mounts },
 	{ "enter the root", step_enter_root },
 	{ "terminal", step_terminal },
+	{ "devices", step_devices },
 	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },

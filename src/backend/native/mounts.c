@@ -66,7 +66,9 @@ static int open_source(const struct plan_mount *m, struct folder *host, int *ret
 		*ret = LINK_SOURCE;
 		return 0;
 	}
-	*ret = m->plain ? open_plain_tree(host, m->source) :
+	/* A root was resolved when the policy was read: a link that stands there now
+	 * was put there since, perhaps by another run that may write there. */
+	*ret = m->plain || m->root ? open_plain_tree(host, m->source) :
 			  sys_open_tree(AT_FDCWD, m->source,
 					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (*ret < 0) {

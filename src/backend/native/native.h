@@ -111,6 +111,10 @@ struct native_groups {
 	size_t n_entries;
 };
 
+/* The path inside of a device that there is as well; NULL: there is none. */
+struct stat;
+const char *native_find_device(const struct stat *st);
+
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,
