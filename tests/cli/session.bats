@@ -491,9 +491,9 @@ TOML
 	mark=$(marker)
 	other=$(marker)
 	inside sh -c "sleep $other & :" >/dev/null 2>&1 </dev/null
-	"$cordon" session exec s -- sh -c "trap 'echo hup >>heard' HUP; sleep $mark; sleep $mark" 3>&- &
+	"$cordon" session exec s -- sh -c "trap 'echo hup >>heard' HUP; touch ready; sleep $mark; sleep $mark" 3>&- &
 	client=$!
-	soon runs "$mark"
+	soon test -e ready
 	kill -9 "$client"
 	soon gone "$mark"
 	grep -q hup heard
