@@ -642,6 +642,50 @@ for fd in (0, 1, 2):
 	run ! grep -q typed <<<"$output"
 }
 
+# Whoever is killed while a session starts, works or ends: what is left is listed,
+# can be stopped, and then nothing is left.
+@test "kill -9 of anybody at any time" {
+	mark=$(marker)
+	k=k$BASHPID-$RANDOM-
+	hit() {
+		for pid in $(pgrep "$@"); do
+			kill -9 "$pid" || true
+		done
+	}
+	for i in $(seq 24); do
+		(
+			"$cordon" session start --name "$k$i" 3>&- &&
+				"$cordon" session exec "$k$i" -- sh -c "sleep $mark & sleep $mark"
+		) >/dev/null 2>&1 3>&- &
+		sleep "0.0$((RANDOM % 9))$((RANDOM % 9))"
+		case $((i % 4)) in
+		0) hit -f -- "session start --name $k$i" ;;
+		1) hit -o -f -- "session start --name $k$i" ;;
+		2) hit -n -f -- "session start --name $k$i" ;;
+		3) hit -f -- "session exec $k$i " ;;
+		esac
+	done
+	sleep 0.5
+	for i in $(seq 24); do
+		"$cordon" session stop "$k$i" >/dev/null 2>&1 || true
+	done
+	wait
+	soon gone "$mark"
+	none_left() {
+		! pgrep -f -- "session start --name $k" >/dev/null
+	}
+	soon none_left
+	# What was not even written is swept away a moment later.
+	swept() {
+		"$cordon" ps >/dev/null
+		[ -z "$(ls -A "$live")" ]
+	}
+	for _ in 1 2 3; do
+		soon swept && break
+	done
+	swept
+}
+
 @test "two hundred sessions" {
 	[ -n "${CORDON_MANY-}" ] || skip "set CORDON_MANY to start them"
 	for i in $(seq 200); do

@@ -538,6 +538,8 @@ _Noreturn void init_main(struct init *in)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (in->plan->session && in->plan->n_rules && wipe_memory(in, &err) < 0)
+		fail(in, &err);
 	/* Without them nothing would be watched: then nothing is run. */
 	if (tell_fds(in, &ready, &in->fds) < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot hand over the descriptors");

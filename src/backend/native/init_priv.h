@@ -46,6 +46,9 @@ _Noreturn void session_main(struct init *in, int signals);
 void tell(const struct init *in, const struct native_message *m);
 /* The same with descriptors, which are closed here.  -1 with errno. */
 int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds);
+/* In a session: nothing of the caller's memory is left in ours but its code.  What
+ * `in` points to is gone, but for the plan's flags. */
+int wipe_memory(struct init *in, struct cordon_err *err) MUST_USE;
 /* What the supervisor wants of every init; true: it was one of those. */
 bool obey_common(const struct init *in, const struct native_message *m);
 /* A new terminal on the command's own /dev/pts: the master, or -1 with errno. */

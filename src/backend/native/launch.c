@@ -88,6 +88,16 @@ static int execute(const struct native_command *c)
 	return best;
 }
 
+/* A copy of init shows nothing but what the command is given. */
+static bool show(const struct launch *l)
+{
+	unsigned told = (unsigned)l->told;
+
+	if (told > 3 && syscall(SYS_close_range, 3, told - 1, 0) < 0)
+		return false;
+	return syscall(SYS_close_range, told + 1, ~0u, 0) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
 static int launch_main(void *arg)
 {
 	struct launch *l = arg;
@@ -109,6 +119,8 @@ static int launch_main(void *arg)
 	}
 	sigemptyset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (settled && l->told >= 0 && !show(l))
+		_exit(127);
 	error = settled ? execute(l->command) : -error;
 	l->error = error;
 	if (l->told >= 0)
@@ -128,9 +140,7 @@ static pid_t launch_apart(struct launch *l)
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (pid == 0) {
 		l->told = ends[1];
-		if (prctl(PR_SET_DUMPABLE, 1) == 0)
-			launch_main(l);
-		_exit(127);
+		_exit(launch_main(l));
 	}
 	close(ends[1]);
 	while (read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
