@@ -167,10 +167,62 @@ struct cordon_run_options {
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
 
+/* How to hold a session. */
+struct cordon_session_options {
+	size_t size;			/* sizeof(struct cordon_session_options) */
+	const char *name;		/* or NULL */
+	const char *idle;		/* a duration, or "none"; NULL: a day */
+	const char *owner;		/* the process whose end ends it, as text; NULL: none */
+	void (*warn)(void *arg, const char *line);	/* as for a run */
+	void *warn_arg;
+};
+#define CORDON_SESSION_OPTIONS	{ sizeof(struct cordon_session_options), NULL, NULL, NULL, \
+				  NULL, NULL }
+
+/* A cordon that stays, in a process of its own, until it is stopped, nobody has
+ * used it for its idle time, or its owner is gone.  Returns when commands can be
+ * started in it; the answer is its id. */
+int cordon_session_start(const struct cordon_request *req,
+			 const struct cordon_session_options *options, struct cordon_answer *ret,
+			 struct cordon_err *err);
+
+/* One command in a live session. */
+struct cordon_exec_options {
+	size_t size;			/* sizeof(struct cordon_exec_options) */
+	const char *const *command;	/* ends with NULL */
+	const char *shell_text;		/* the command is a shell with this text, or NULL */
+	const char *cwd;		/* NULL: here, if that is inside the session's directory */
+	const char *const *env;		/* NAME or NAME=VALUE, ends with NULL; or NULL */
+	const char *timeout;		/* or NULL */
+	bool capture;			/* keep stdout and stderr for the result */
+	bool json;			/* answer with the result in JSON */
+};
+#define CORDON_EXEC_OPTIONS	{ sizeof(struct cordon_exec_options), NULL, NULL, NULL, NULL, \
+				  NULL, false, false }
+
+/* As cordon_run(), in the session that `id` names: its id, its name or its
+ * supervisor's pid. */
+int cordon_session_exec(const char *id, const struct cordon_exec_options *options, int *ret_code,
+			struct cordon_answer *ret, struct cordon_err *err);
+/* From here on another phase of its policy holds; NULL: none.  Connections that
+ * it refuses are cut before this returns.  Works on a run, too, as do the next
+ * three. */
+int cordon_session_phase(const char *id, const char *phase, struct cordon_answer *ret,
+			 struct cordon_err *err);
+/* Another network, within the ceilings; hosts only with the mode "allowlist". */
+int cordon_session_network(const char *id, const char *mode, const char *const *hosts, size_t n,
+			   struct cordon_answer *ret, struct cordon_err *err);
+/* More hosts, within the ceilings, for a time or (NULL) until the phase ends. */
+int cordon_session_allow(const char *id, const char *const *hosts, size_t n, const char *duration,
+			 struct cordon_answer *ret, struct cordon_err *err);
+/* What it does at the moment, in JSON on one line or on many. */
+int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
+			  struct cordon_err *err);
+
 /* The live cordons of this user: a line each, or a JSON list. */
 int cordon_ps(bool json, struct cordon_answer *ret, struct cordon_err *err);
-/* End one by its run id or its supervisor's pid, and wait for its end.  yes:
- * there was one. */
+/* End one by its run id, its session's name or its supervisor's pid, and wait for
+ * its end.  yes: there was one. */
 int cordon_kill(const char *id, struct cordon_answer *ret, struct cordon_err *err);
 
 /* What is asked about this machine. */

@@ -67,6 +67,13 @@
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
+#define MAX_SESSION_COMMANDS	256		/* of one session at a time */
+#define MAX_SESSION_CLIENTS	512		/* connections to one supervisor */
+#define MAX_SESSION_NAME	64
+#define MAX_CONTROL_INLINE	(32u << 10)	/* a message; what is larger comes in a memfd */
+#define MAX_CONTROL_BYTES	(8u << 20)
+#define MAX_CONTROL_WORDS	(1u << 20)	/* texts of one message */
+#define MAX_ALLOWANCES		256		/* words of the operator about a live network */
 #define MAX_DNS_QUERY		4096		/* one question with its padding and options */
 #define MAX_DNS_ANSWER		1024		/* one answer of ours */
 #define MAX_DNS_REASON		128		/* the text of why a name is blocked */

@@ -108,7 +108,7 @@ static int parse_option(struct args *args, char *const *argv, int left)
 /* Behind `--` stands a command to run, or words that look like options. */
 static void take_behind(struct args *args, int argc, char *const *argv)
 {
-	if (args->command->where & (IN_EXPLAIN | IN_RUN)) {
+	if (args->command->where & IN_COMMANDS) {
 		args->behind = (const char *const *)argv;
 		args->n_behind = (size_t)argc;
 		return;
@@ -122,7 +122,7 @@ static int count_own_words(const struct command *c, int argc, char *const *argv)
 {
 	int n = 0;
 
-	while (n < argc && (!(c->where & (IN_EXPLAIN | IN_RUN)) || strcmp(argv[n], "--") != 0))
+	while (n < argc && (!(c->where & IN_COMMANDS) || strcmp(argv[n], "--") != 0))
 		n++;
 	return n;
 }
@@ -207,7 +207,7 @@ struct cordon_request args_request(const struct args *args, struct cordon_settin
 	struct cordon_request req = CORDON_REQUEST;
 
 	req.n_files = args_values(args, OPT_POLICY, files);
-	if (!(args->command->where & (IN_EXPLAIN | IN_RUN | IN_MATCH)))
+	if (!(args->command->where & (IN_EXPLAIN | IN_RUN | IN_MATCH | IN_START)))
 		for (size_t i = 0; i < args->n_words; i++)
 			files[req.n_files++] = args->words[i];
 	req.files = files;

@@ -23,8 +23,16 @@ enum {
 	IN_DOCTOR = 1 << 9,
 	IN_PS = 1 << 10,
 	IN_KILL = 1 << 11,
-	IN_RUNS = IN_RUN | IN_EXPLAIN,
-	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN,	/* those that read policy files */
+	IN_START = 1 << 12,
+	IN_EXEC = 1 << 13,
+	IN_PHASE = 1 << 14,
+	IN_NETWORK = 1 << 15,
+	IN_ALLOW = 1 << 16,
+	IN_STATUS = 1 << 17,
+	IN_STOP = 1 << 18,
+	IN_RUNS = IN_RUN | IN_EXPLAIN | IN_START,
+	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN | IN_START,	/* those that read policy files */
+	IN_COMMANDS = IN_EXPLAIN | IN_RUN | IN_EXEC,	/* a command stands behind -- */
 };
 
 /* What an option is for, where it is not a setting of a field. */
@@ -53,6 +61,14 @@ enum option_id {
 	OPT_AUDIT,
 	OPT_DRY_RUN,
 	OPT_PROVE,
+	OPT_NAME,
+	OPT_IDLE,
+	OPT_OWNER,
+	OPT_TIMEOUT,
+	OPT_VARIABLE,		/* --env of a command in a session */
+	OPT_NETWORK,
+	OPT_ALLOW_HOST,
+	OPT_FOR,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -112,6 +128,22 @@ size_t args_values(const struct args *args, enum option_id id, const char **ret)
 struct cordon_request args_request(const struct args *args, struct cordon_setting *settings,
 				   const char **files, const char **connect_to);
 
+/* Room for what a request points to. */
+struct room {
+	struct cordon_setting settings[2 * MAX_ARGS];
+	const char *files[2 * MAX_ARGS];
+	const char *connect_to[MAX_ARGS];
+};
+
+/* 0, or EXIT_USAGE when there are fewer or more words. */
+int need_words(const struct args *args, size_t least, size_t most);
+/* A line of warning on stderr. */
+void say_warning(void *arg, const char *line);
+/* The answer of a command that ran: its result goes to `file`, if that is not
+ * NULL.  Returns the exit code. */
+struct result_file;
+int say_result(struct result_file *file, const char *name, int code, int rc,
+	       struct cordon_answer *answer, const struct cordon_err *err);
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
 /* Before anything is printed on stdout. */
@@ -140,6 +172,12 @@ int cmd_doctor(const struct args *args);
 int prove_act_main(int argc, char *const *argv);
 int cmd_ps(const struct args *args);
 int cmd_kill(const struct args *args);
+int cmd_session_start(const struct args *args);
+int cmd_session_exec(const struct args *args);
+int cmd_session_phase(const struct args *args);
+int cmd_session_network(const struct args *args);
+int cmd_session_allow(const struct args *args);
+int cmd_session_status(const struct args *args);
 int cmd_completion(const struct args *args);
 int cmd_version(const struct args *args);
 int cmd_help(const struct args *args);

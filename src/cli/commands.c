@@ -38,13 +38,6 @@ int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *er
 	return say_done(code);
 }
 
-/* Room for what a request points to. */
-struct room {
-	struct cordon_setting settings[2 * MAX_ARGS];
-	const char *files[2 * MAX_ARGS];
-	const char *connect_to[MAX_ARGS];
-};
-
 typedef int answer_fn(const struct cordon_request *req, struct cordon_answer *ret,
 		      struct cordon_err *err);
 
@@ -67,10 +60,25 @@ static int ask(const struct args *args, answer_fn *fn)
 	return say_answer(rc, &answer, &err);
 }
 
-static void warn(void *arg, const char *line)
+void say_warning(void *arg, const char *line)
 {
 	(void)arg;
 	fprintf(stderr, "cordon: %s\n", line);
+}
+
+int say_result(struct result_file *file, const char *name, int code, int rc,
+	       struct cordon_answer *answer, const struct cordon_err *err)
+{
+	if (file && result_file_close(file, answer->text) < 0) {
+		say_usage("--result: cannot write '%s'", name);
+		code = code ? code : 125;
+	}
+	if (file && answer->text) {
+		free(answer->text);
+		answer->text = NULL;
+	}
+	rc = say_answer(rc, answer, err);
+	return rc == EXIT_USAGE ? rc : code;
 }
 
 static int run_request(const struct args *args, struct cordon_request *req)
@@ -94,18 +102,13 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
-	o.warn = warn;
+	o.warn = say_warning;
 	rc = cordon_run(req, &o, &code, &answer, &err);
-	if (file && result_file_close(&result, o.dry_run ? NULL : answer.text) < 0) {
-		say_usage("--result: cannot write '%s'", file);
-		code = code ? code : 125;
+	if (o.dry_run && file) {
+		(void)result_file_close(&result, NULL);
+		file = NULL;
 	}
-	if (file && answer.text && !o.dry_run) {
-		free(answer.text);
-		answer.text = NULL;
-	}
-	rc = say_answer(rc, &answer, &err);
-	return rc == EXIT_USAGE ? rc : code;
+	return say_result(file ? &result : NULL, file, code, rc, &answer, &err);
 }
 
 int cmd_run(const struct args *args)
@@ -132,7 +135,7 @@ int cmd_run(const struct args *args)
 	return code;
 }
 
-static int need_words(const struct args *args, size_t least, size_t most)
+int need_words(const struct args *args, size_t least, size_t most)
 {
 	const struct command *c = args->command;
 

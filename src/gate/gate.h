@@ -51,7 +51,7 @@ struct gate_report {
 };
 
 struct gate_options {
-	const struct plan_net *net;	/* generation 1; outlives the gate */
+	const struct plan_net *net;	/* generation 1; lives until the next one holds */
 	/* Called from gate_work() and gate_set_policy(); must not block. */
 	void (*report)(void *arg, const struct gate_report *r);
 	/* One more TCP socket made inside is needed (network.expose); it comes
@@ -76,8 +76,9 @@ int64_t gate_next_us(const struct gate *g);
 void gate_work(struct gate *g);
 /* What was asked for by want_socket, or -1 if it cannot be had; the gate takes it. */
 void gate_add_socket(struct gate *g, int fd);
-/* The next generation, atomically; `net` outlives the gate.  Connections that
- * it refuses are cut before this returns.  On failure nothing has changed. */
+/* The next generation, atomically; `net` lives until the next one holds, or the
+ * gate is gone.  Connections that it refuses are cut before this returns.  On
+ * failure nothing has changed. */
 int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_err *err) MUST_USE;
 
 struct gate_status {

@@ -241,6 +241,7 @@ static int compose_ceiling(struct composition *c, const char *path)
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;
+	c->ceilings[c->n_ceilings++] = ceiling;
 	if (policy_tighten(&c->policy, &ceiling, &c->cuts, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	return 0;
@@ -253,10 +254,65 @@ int compose_defaults(struct composition *c)
 	return read_defaults(&r);
 }
 
+/* A copy whose phases can be changed; lists are never changed in place. */
+static int copy_policy(struct arena *a, const struct policy *from, struct policy *ret,
+		       struct cordon_err *err)
+{
+	struct phase *phases = arena_new(a, from->n_phases + 1, sizeof(*phases));
+
+	if (!phases)
+		return err_nomem(err);
+	if (from->n_phases)
+		memcpy(phases, from->phases, from->n_phases * sizeof(*phases));
+	*ret = *from;
+	ret->arena = a;
+	ret->phases = phases;
+	ret->cap_phases = from->n_phases;
+	return 0;
+}
+
+int compose_again(struct composition *c, const struct composition *from, struct str phase,
+		  struct cordon_err *err)
+{
+	const struct phase *found = NULL;
+
+	*c = (struct composition){ .arena = ARENA(MAX_ARENA_BYTES), .diags = DIAGS,
+				   .cwd = from->cwd,
+				   .home = from->home, .n_ceilings = from->n_ceilings };
+	memcpy(c->ceilings, from->ceilings, sizeof(c->ceilings));
+	if (copy_policy(&c->arena, &from->project, &c->policy, err) < 0)
+		return -1;
+	if (phase.n)
+		found = policy_find_phase(&c->policy, phase);
+	/* What is added to the base reaches the phases that have what it has. */
+	for (int id = 0; found && id < N_FIELDS; id++)
+		if (field_in_phase((enum field_id)id))
+			c->policy.base.f[id] = found->section.f[id];
+	return 0;
+}
+
+int compose_finish(struct composition *c)
+{
+	struct cordon_err err;
+
+	if (compose_defaults(c) < 0)
+		return -1;
+	for (size_t i = 0; i < c->n_ceilings; i++)
+		if (policy_tighten(&c->policy, &c->ceilings[i], &c->cuts, &err) < 0)
+			return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+	return compose_defaults(c);
+}
+
 int compose_all(struct composition *c, const struct cordon_request *req)
 {
+	struct cordon_err err;
+
 	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0 ||
-	    settings_tighten(c, req->settings, req->n_settings) < 0 || compose_defaults(c) < 0)
+	    settings_tighten(c, req->settings, req->n_settings) < 0)
+		return -1;
+	if (copy_policy(&c->arena, &c->policy, &c->project, &err) < 0)
+		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+	if (compose_defaults(c) < 0)
 		return -1;
 	if (!req->ceilings)
 		return 0;

@@ -16,6 +16,11 @@ struct composition {
 	const char **sources;		/* the files that were read */
 	size_t n_sources, cap_sources;
 	struct policy policy;		/* the result */
+	/* What it was made of, for a network that changes while a cordon lives:
+	 * the project with the settings, and the ceilings as they were read. */
+	struct policy project;
+	struct policy ceilings[2];
+	size_t n_ceilings;
 };
 
 /* The names of a project's policy, in the order in which they are looked for in
@@ -38,6 +43,12 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 int compose_files(struct composition *c, const struct cordon_request *req) MUST_USE;
 /* Everything: the project, the settings, defaults, the ceilings. */
 int compose_all(struct composition *c, const struct cordon_request *req) MUST_USE;
+/* The same once more from what was read then: `c` is empty, `from` outlives it.
+ * The phase (empty: the base) is the one that settings are added to. */
+int compose_again(struct composition *c, const struct composition *from, struct str phase,
+		  struct cordon_err *err) MUST_USE;
+/* Behind compose_again() and what was added: defaults and ceilings. */
+int compose_finish(struct composition *c) MUST_USE;
 /* Fill what nobody said. */
 int compose_defaults(struct composition *c) MUST_USE;
 /* A reader over the composition's policy. */

@@ -279,7 +279,7 @@ static int explanation_init(struct explanation *e, struct composition *c,
 		e->enforced = plan.enforced;
 		return 0;
 	}
-	e->enforced = plan_find_offered(&c->policy, &e->caps);
+	e->enforced = plan_find_offered(&c->policy, &e->caps, &r);
 	e->refused = arena_strndup(&c->arena, err->msg, strlen(err->msg));
 	return e->refused ? 0 : err_nomem(err);
 }

@@ -10,6 +10,9 @@
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
+#include "lib/judge.h"
+#include "lib/live_policy.h"
+#include "lib/tell.h"
 #include "super/live.h"
 #include "super/report.h"
 #include "super/run.h"
@@ -191,136 +194,13 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	return 0;
 }
 
-/* The command itself against the blocked ones: its text where there is one, its
- * words otherwise.  What it starts in turn meets the kernel.  Sets *ret to the
- * message, or NULL. */
-static int judge_command(struct composition *c, const struct cordon_request *req,
-			 const struct cordon_run_options *o, const char **ret,
-			 struct cordon_err *err)
-{
-	const struct field_value *v = &c->policy.base.f[F_COMMANDS_BLOCK];
-	struct command_rule *rules = arena_new(&c->arena, v->n + 1, sizeof(*rules));
-	struct str *argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
-	struct command_verdict verdict = { 0 };
-
-	*ret = NULL;
-	if (!rules || !argv)
-		return err_nomem(err);
-	for (size_t i = 0; i < v->n; i++)
-		rules[i] = *v->items[i].command;
-	for (size_t i = 0; i < req->n_command; i++)
-		argv[i] = str_from(req->command[i]);
-	if (o->shell_text && v->n &&
-	    command_text_check(rules, v->n, str_from(o->shell_text), &verdict, err) < 0)
-		return -1;
-	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
-		if (command_rule_matches(&rules[i], argv, req->n_command)) {
-			verdict.blocked = true;
-			command_rule_message(&rules[i], verdict.message);
-		}
-	if (verdict.blocked)
-		*ret = arena_strndup(&c->arena, verdict.message, strlen(verdict.message));
-	return verdict.blocked && !*ret ? err_nomem(err) : 0;
-}
-
-/* Why nothing was run, and what to do: one line of the hint a line. */
-static void say_refusal(struct composition *c, const struct run_result *res)
-{
-	struct str hint = str_from(res->hint ? res->hint : "");
-
-	diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
-	while (hint.n) {
-		size_t end = str_find(hint, '\n');
-
-		diag_error(&c->diags, (struct place){ 0 }, "cordon: %.*s", (int)end, hint.s);
-		hint = str_from_pos(hint, end < hint.n ? end + 1 : end);
-	}
-}
-
-/* One refusal in a line.  A command that was refused inside is told in the words
- * that the message of the whole run would have, each pattern once; that message
- * stands there already when it was the command itself. */
-static bool say_denial(struct composition *c, const struct run_result *res, size_t i)
-{
-	const struct denial *d = &res->denials.items[i];
-	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
-
-	if (d->kind != DENIAL_COMMAND) {
-		denial_print(d, &line);
-		diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
-		return true;
-	}
-	for (size_t k = 0; k < i; k++)
-		if (res->denials.items[k].kind == DENIAL_COMMAND &&
-		    strcmp(res->denials.items[k].reason, d->reason) == 0)
-			return false;
-	if (!res->blocked)
-		diag_error(&c->diags, (struct place){ 0 }, "%s", d->reason);
-	return !res->blocked;
-}
-
-/* What was refused, as lines. */
-static void say_denials(struct composition *c, const struct run_result *res)
-{
-	const struct denials *d = &res->denials;
-	uint64_t more = d->left_out;
-	size_t shown = 0;
-
-	for (size_t i = 0; i < d->n; i++) {
-		if (shown == MAX_DENIAL_LINES)
-			more++;
-		else if (say_denial(c, res, i))
-			shown++;
-	}
-	if (more)
-		diag_error(&c->diags, (struct place){ 0 }, "denied: … and %llu more%s",
-			   (unsigned long long)more,
-			   res->audit.problem ? "" : " (see the audit log)");
-}
-
-static void say_lost(struct composition *c, const struct run_audit *a)
-{
-	if (a->lost)
-		diag_error(&c->diags, (struct place){ 0 },
-			   "cordon: warning: %llu events of this run are not in the audit log '%s'",
-			   (unsigned long long)a->lost, a->path);
-}
-
-/* Tell how it went, as JSON where that is asked for. */
-static int tell(struct composition *c, const struct cordon_run_options *o,
-		const struct run_result *res, const struct plan *plan, struct cordon_answer *ret,
-		struct cordon_err *err)
-{
-	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES * 16);
-	struct json_out j = { .out = &out };
-
-	if (o->json) {
-		run_result_print(res, plan, &j);
-		buf_putc(&out, '\n');
-		if (!buf_ok(&out))
-			return err_nomem(err);
-	}
-	if (!res->started && !res->exec_errno && !res->blocked)
-		say_refusal(c, res);
-	if (res->exec_errno && !res->blocked)
-		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
-			   run_exec_problem(res->exec_errno));
-	if (res->blocked)
-		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
-	if (!o->capture)
-		say_denials(c, res);
-	say_lost(c, &res->audit);
-	return answer_fill(ret, true, &out, c, 0, err);
-}
-
 /* ---- with what this machine has ------------------------------------------ */
 
-/* One line about what the run does without. */
-static void warn_waived(const struct plan *plan, const struct cordon_run_options *o)
+void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg)
 {
 	cleanup_buf struct buf line = BUF(1024);
 
-	if (!plan->waived || !o->warn)
+	if (!plan->waived || !warn)
 		return;
 	buf_puts(&line, "warning: this machine does not offer");
 	for (int i = 0; i < N_PROTECTIONS; i++)
@@ -334,7 +214,7 @@ static void warn_waived(const struct plan *plan, const struct cordon_run_options
 	if (!plan->bare && plan->net.rung == NET_PROXY)
 		buf_puts(&line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
 				"names");
-	o->warn(o->warn_arg, buf_text(&line));
+	warn(arg, buf_text(&line));
 }
 
 struct attempt {
@@ -396,6 +276,23 @@ static bool nothing_ran(const struct run_result *res)
 	return !res->started && !res->exec_errno;
 }
 
+/* With somebody who knows the policy, for what is asked meanwhile. */
+static int run_live(struct attempt *a)
+{
+	struct live_policy_about about = { a->c, &a->plan, &a->report.caps, &a->request };
+	struct live_policy *policy = live_policy_new(&about, &a->res.err);
+	struct session_ops ops;
+	int rc;
+
+	if (!policy)
+		return -1;
+	ops = live_policy_ops(policy);
+	a->ro.ops = &ops;
+	rc = run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
+	live_policy_free(policy);
+	return rc;
+}
+
 static void run_once(struct attempt *a)
 {
 	struct run_audit audit = a->res.audit;
@@ -408,8 +305,7 @@ static void run_once(struct attempt *a)
 	run_result_init(&a->res);
 	memcpy(a->res.run_id, id, sizeof(id));
 	a->res.audit = audit;
-	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
-			  : run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
+	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
 	if (rc < 0)
 		a->res.started = false;
 }
@@ -422,7 +318,7 @@ static void run_as_planned(struct attempt *a)
 	struct cordon_err first;
 
 	if (!a->plan.bare) {
-		warn_waived(&a->plan, a->o);
+		run_warn_waived(&a->plan, a->o->warn, a->o->warn_arg);
 		run_once(a);
 		if (!nothing_ran(&a->res))
 			return;
@@ -435,7 +331,7 @@ static void run_as_planned(struct attempt *a)
 			return;
 		}
 	}
-	warn_waived(&a->plan, a->o);
+	run_warn_waived(&a->plan, a->o->warn, a->o->warn_arg);
 	run_once(a);
 }
 
@@ -505,7 +401,8 @@ static int end_run(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 
 	run_report_end(&a->reporter, &a->plan);
 	*ret_code = run_result_code(&a->res);
-	rc = tell(a->c, a->o, &a->res, &a->plan, ret, err);
+	rc = tell_result(a->c, &(struct tell_how){ a->o->json, a->o->capture }, &a->res, &a->plan,
+			 ret, err);
 	run_result_release(&a->res);
 	return rc;
 }
@@ -559,7 +456,9 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	a.ro.limit_output = policy_is_written(&c.policy, F_LIMITS_OUTPUT);
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	if (judge_command(&c, req, o, &a.res.blocked, err) < 0 ||
+	if (judge_command(&c.policy,
+			  &(struct judged){ req->command, req->n_command, o->shell_text }, &c.arena,
+			  &a.res.blocked, err) < 0 ||
 	    run_request(&c, req, &a.request, &a.record, err) < 0)
 		return -1;
 	if (!o->dry_run && start_record(&a, err) < 0)

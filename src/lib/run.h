@@ -11,4 +11,7 @@
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err) MUST_USE;
 
+/* One line about what a cordon does without, if anything. */
+void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg);
+
 #endif

@@ -7,6 +7,8 @@
 #include "plan/enforce.h"
 #include "plan/environment.h"
 #include "plan/files.h"
+#include "plan/limits.h"
+#include "plan/phases.h"
 #include "plan/seccomp.h"
 
 const char *protection_name(enum protection p)
@@ -22,8 +24,13 @@ static int64_t number(const struct policy *p, enum field_id id)
 /* ---- what is refused ---------------------------------------------------- */
 
 /* What the policy asks for and this program does not do yet. */
-static int check_built(const struct policy *p, struct cordon_err *err)
+static int check_built(const struct policy *p, const struct plan_request *r,
+		       struct cordon_err *err)
 {
+	if (r->session && number(p, F_BACKEND) == BACKEND_NONE)
+		return err_set(err, CORDON_E_HOST,
+			       "a session needs something that encloses it, and backend none does "
+			       "not; use --sandbox process");
 	if (number(p, F_PROFILE) == PROFILE_WASI)
 		return err_set(err, CORDON_E_HOST,
 			       "profile wasi is not built; use worktree or os_hardened");
@@ -67,7 +74,8 @@ static const struct {
 };
 static_assert(ARRAY_SIZE(protections) == N_PROTECTIONS, "a protection without a feature");
 
-unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps,
+			   const struct plan_request *r)
 {
 	unsigned bits = 0;
 
@@ -79,7 +87,7 @@ unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps)
 	/* Its processes are shown by a /proc that has to be mounted. */
 	if (!(bits & BIT(MOUNT)))
 		bits &= ~BIT(PID);
-	return net_is_open(&p->base) ? bits & ~BIT(NET) : bits;
+	return phases_are_open(p, r) ? bits & ~BIT(NET) : bits;
 }
 
 static unsigned named(const struct field_value *v)
@@ -97,11 +105,11 @@ static unsigned named(const struct field_value *v)
  * second layer under the mounts, and limits hold without a cgroup as well;
  * os_hardened wants the second layer, too.  For what is not offered, what
  * stands in for it. */
-static unsigned needed(const struct policy *p, unsigned have)
+static unsigned needed(const struct policy *p, const struct plan_request *r, unsigned have)
 {
 	unsigned bits = NAMESPACES | BIT(SECCOMP);
 
-	if (net_is_open(&p->base))
+	if (phases_are_open(p, r))
 		bits &= ~BIT(NET);
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
 		bits |= BIT(LANDLOCK);
@@ -119,8 +127,9 @@ static unsigned dispensable(const struct policy *p, const struct host_caps *caps
 {
 	unsigned required = named(&p->base.f[F_REQUIRE]);
 
-	if (r->consent != CONSENT_BARE && net_needs_gate(&p->base) &&
-	    net_find_rung(&p->base, caps) != NET_PROXY)
+	if (r->consent != CONSENT_BARE &&
+	    ((net_needs_gate(&p->base) && net_find_rung(&p->base, caps) != NET_PROXY) ||
+	     (r->session && !phases_are_open(p, r))))
 		required |= BIT(NET);
 
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
@@ -160,15 +169,15 @@ static bool judges_execs(const struct policy *p, const struct plan_request *r)
 static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r)
 {
-	return !caps->notify && (plan_find_offered(p, caps) & BIT(MOUNT)) &&
+	return !caps->notify && (plan_find_offered(p, caps, r) & BIT(MOUNT)) &&
 	       (has_guarded(p, r) || judges_execs(p, r));
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r)
 {
-	unsigned have = plan_find_offered(p, caps), may_lack = dispensable(p, caps, r);
-	unsigned missing = needed(p, have) & ~have & ~may_lack;
+	unsigned have = plan_find_offered(p, caps, r), may_lack = dispensable(p, caps, r);
+	unsigned missing = needed(p, r, have) & ~have & ~may_lack;
 
 	for (int i = 0; i < N_PROTECTIONS; i++)
 		if (missing & 1u << i)
@@ -201,7 +210,7 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 			     struct cordon_err *err)
 {
 	enum host_feature missing = plan_find_missing(p, caps, r);
-	unsigned have = plan_find_offered(p, caps), all = (1u << N_PROTECTIONS) - 1;
+	unsigned have = plan_find_offered(p, caps, r), all = (1u << N_PROTECTIONS) - 1;
 
 	if (is_of_gate(missing) && net_check(&p->base, caps, err) < 0)
 		return -1;
@@ -212,8 +221,8 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	if (net_find_missing(&p->base, caps) != N_HOST_FEATURES)
 		have &= ~BIT(NET);
 	plan->enforced = have;
-	plan->lacking = all & ~have & ~(net_is_open(&p->base) ? BIT(NET) : 0);
-	plan->waived = needed(p, have) & plan->lacking;
+	plan->lacking = all & ~have & ~(phases_are_open(p, r) ? BIT(NET) : 0);
+	plan->waived = needed(p, r, have) & plan->lacking;
 	if (plan->waived && r->consent == CONSENT_BARE) {
 		plan->bare = true;
 		plan->backend = field_words(KIND_BACKEND)[BACKEND_NONE];
@@ -225,33 +234,13 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 
 /* ---- parts -------------------------------------------------------------- */
 
-static void compile_limits(const struct policy *p, struct plan_limits *l)
-{
-	int64_t cpu = number(p, F_LIMITS_CPU_SECONDS);
-	bool count_roots = policy_is_written(p, F_LIMITS_DISK);
-
-	*l = (struct plan_limits){
-		.memory = number(p, F_LIMITS_MEMORY),
-		.cpu_ms = cpu > INT64_MAX / 1000 ? LIMIT_NONE : cpu * 1000,
-		.cpus = number(p, F_LIMITS_CPUS),
-		.processes = number(p, F_LIMITS_PROCESSES),
-		.file_size = number(p, F_LIMITS_FILE_SIZE),
-		.wall_ms = number(p, F_LIMITS_TIMEOUT),
-		.output = number(p, F_LIMITS_OUTPUT),
-		.disk = number(p, F_LIMITS_DISK),
-		.roots = count_roots ? number(p, F_LIMITS_DISK) : LIMIT_NONE,
-		.open_files = number(p, F_LIMITS_OPEN_FILES),
-		.grace_ms = 80,
-	};
-}
-
-static int compile_filter(const struct policy *p, const struct host_caps *caps, struct plan *plan,
-			  struct cordon_err *err)
+static int compile_filter(const struct policy *p, const struct host_caps *caps,
+			  const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
 	bool mounts = plan->clone_flags & CLONE_NEWNS, net = plan->clone_flags & CLONE_NEWNET;
 	struct seccomp_options o = {
-		.inet = net || net_is_open(&p->base),
+		.inet = net || phases_are_open(p, r),
 		/* A name in the file system is reached from every network; one
 		 * without (abstract) is held by the network or by Landlock. */
 		.no_unix = !mounts || (!net && caps->landlock < 6),
@@ -324,18 +313,13 @@ static int compile_blocked(const struct policy *p, const struct plan_request *r,
 static int compile_net(const struct policy *p, const struct host_caps *caps,
 		       const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
-	const struct net_options o = { caps, r->environ, r->reroutes, r->n_reroutes };
+	const struct net_options o = { .caps = caps, .environ = r->environ, .reroutes = r->reroutes,
+				       .n_reroutes = r->n_reroutes,
+				       .gate = phases_have_gate(p, caps, r) };
 
 	if (net_compile(p, &p->base, &o, plan->arena, &plan->net, err) < 0)
 		return -1;
-	for (size_t i = 0; r->all_phases && i < p->n_phases; i++) {
-		const struct phase *phase = &p->phases[i];
-		struct plan_net net;
-
-		if (net_compile(p, &phase->section, &o, plan->arena, &net, err) < 0)
-			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
-	}
-	return 0;
+	return r->session ? phases_compile(p, &o, plan, err) : 0;
 }
 
 static void compile_namespaces(struct plan *plan)
@@ -406,6 +390,24 @@ static int settle_guard(const struct policy *p, const struct host_caps *caps,
 	return 0;
 }
 
+/* All that a plan has which encloses the command. */
+static int compile_enclosed(const struct policy *p, const struct host_caps *caps,
+			    const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+{
+	if (compile_net(p, caps, r, plan, err) < 0)
+		return -1;
+	compile_namespaces(plan);
+	/* What is to end one command and not the others must be found. */
+	if (r->session && !(plan->clone_flags & CLONE_NEWPID))
+		return refuse_for(FEATURE_PID, err);
+	drop_uncounted(caps, plan);
+	name_enforcers(p, caps, plan);
+	if (check_counted(p, plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
+	    compile_blocked(p, r, plan, err) < 0 || settle_guard(p, caps, r, plan, err) < 0)
+		return -1;
+	return compile_filter(p, caps, r, plan, err);
+}
+
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err)
@@ -420,11 +422,12 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		.argv = r->argv,
 		.landlock = caps->landlock,
 		.live_root = r->live_root,
+		.session = r->session,
 	};
 
-	if (check_built(p, err) < 0)
+	if (check_built(p, r, err) < 0)
 		return -1;
-	compile_limits(p, &plan.limits);
+	limits_compile(&p->base, policy_is_written(p, F_LIMITS_DISK), &plan.limits);
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		if (check_protections(p, caps, r, &plan, err) < 0)
 			return -1;
@@ -432,19 +435,10 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		plan.bare = true;
 		plan.lacking = (1u << N_PROTECTIONS) - 1;
 	}
-	if (!plan.bare) {
-		if (compile_net(p, caps, r, &plan, err) < 0)
-			return -1;
-		compile_namespaces(&plan);
-		drop_uncounted(caps, &plan);
-		name_enforcers(p, caps, &plan);
-		if (check_counted(p, &plan, err) < 0 ||
-		    files_compile(p, r, caps, &plan, err) < 0 ||
-		    compile_blocked(p, r, &plan, err) < 0 ||
-		    settle_guard(p, caps, r, &plan, err) < 0 ||
-		    compile_filter(p, caps, &plan, err) < 0)
-			return -1;
-	}
+	if (plan.bare && r->session)
+		return refuse_for(FEATURE_USERNS, err);
+	if (!plan.bare && compile_enclosed(p, caps, r, &plan, err) < 0)
+		return -1;
 	if (environment_compile(&p->base, r->environ, &plan.net, a, &plan.envp, err) < 0)
 		return -1;
 	*ret = plan;

@@ -33,7 +33,10 @@ struct plan_request {
 	enum plan_consent consent;
 	const struct net_reroute *reroutes;	/* --connect-to */
 	size_t n_reroutes;
-	bool all_phases;		/* refuse a phase that this machine cannot hold, too */
+	/* Many commands in one place, and every phase: what this machine cannot
+	 * hold, or cannot change while the session lives, is refused. */
+	bool session;
+	const char *status;		/* the folder with the session's status file, or NULL */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is
@@ -43,7 +46,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 struct cordon_err *err) MUST_USE;
 /* What can be had here of what this policy has a use for: bits of enum
  * protection. */
-unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps);
+unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps,
+			   const struct plan_request *r);
 /* The first feature that a plan would be refused for, or N_HOST_FEATURES. */
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r);

@@ -609,6 +609,10 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
+	if (r->status) {
+		add_mount(&f, MOUNT_RO, r->status, PLAN_STATUS_FOLDER);
+		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);
+	}
 	add_roots(&f);
 	if (add_sockets(&f) < 0)
 		return -1;

@@ -359,7 +359,7 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 		struct arena *a, struct plan_net *ret, struct cordon_err *err)
 {
 	struct plan_net net = {
-		.rung = net_find_rung(s, o->caps),
+		.rung = o->gate ? NET_TPROXY : net_find_rung(s, o->caps),
 		.strict = s->f[F_NETWORK_TLS].number == TLS_STRICT,
 		.reroutes = o->reroutes,
 		.n_reroutes = o->n_reroutes,
@@ -367,7 +367,7 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 	};
 	const struct compiler c = { s, a, &net, err };
 
-	if (net_check(s, o->caps, err) < 0 || matcher_init(&net.match, p, s, err) < 0)
+	if ((!o->gate && net_check(s, o->caps, err) < 0) || matcher_init(&net.match, p, s, err) < 0)
 		return -1;
 	if (net.rung == NET_OPEN || net.rung == NET_CLOSED) {
 		*ret = net;

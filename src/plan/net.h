@@ -71,6 +71,7 @@ struct net_options {
 	const char *const *environ;	/* the caller's; ends with NULL */
 	const struct net_reroute *reroutes;
 	size_t n_reroutes;
+	bool gate;			/* hold by the gate what would need none, too */
 };
 
 /* Is the host's own network meant? */

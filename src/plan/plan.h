@@ -106,12 +106,26 @@ struct plan_limits {
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */
 };
 
+/* What changes with a phase of a session; its environment is made for each
+ * command. */
+struct plan_phase {
+	const char *name;
+	struct plan_net net;
+	struct plan_limits limits;
+};
+
+/* Where a session's commands find its status, and what names it to them. */
+#define PLAN_STATUS_FOLDER	"/dev/cordon"
+#define PLAN_STATUS_FILE	"status.json"
+#define PLAN_STATUS_VARIABLE	"CORDON_STATUS"
+
 struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
 	unsigned enforced, lacking;	/* bits of enum protection */
 	unsigned waived;		/* those of them that a full plan would have */
 	bool bare;			/* nothing is enclosed; the rest does not count */
+	bool session;			/* many commands, named later, and not argv */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */
 	uid_t uid;			/* of the caller, and inside */
@@ -153,6 +167,8 @@ struct plan {
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
 	struct plan_net net;
+	struct plan_phase *phases;	/* of a session */
+	size_t n_phases;
 	const char *limited_by[N_PLAN_LIMITS];	/* the kernel feature behind each */
 };
 

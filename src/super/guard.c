@@ -82,13 +82,17 @@ static int become_reader(struct start *s, struct cordon_err *err)
 static int become_actor(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
-	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, s->ready };
+	int keep[] = { w->listener, w->sock, w->denials, w->proc, -1, -1, s->ready };
 
 	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN,
 			       err) < 0)
 		return -1;
 	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
+	/* The rules of the tree do not let us open it; it stays that of these mounts. */
+	w->mounts = openat(w->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (w->mounts < 0)
+		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self/mountinfo");
 	if (aside_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
 	if (s->o->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->o->ruleset, 0) < 0)
@@ -99,6 +103,7 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	if (w->self < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self");
 	keep[4] = w->self;
+	keep[5] = w->mounts;
 	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
 }
 

@@ -237,13 +237,13 @@ static int leads_through(char *point, struct str name, const struct stat *st)
 /* Does a mount of the tree stand below this directory?  1: yes; or -errno. */
 static int has_mount_below(const struct guard_actor *a, struct str name, const struct stat *st)
 {
-	int fd = openat(a->w->self, "mountinfo", O_RDONLY | O_CLOEXEC);
+	int fd = fcntl(a->w->mounts, F_DUPFD_CLOEXEC, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
-	int rc = f ? 0 : guard_rc(-1);
+	int rc = f && fseek(f, 0, SEEK_SET) == 0 ? 0 : guard_rc(-1);
 	char *line = NULL;
 	size_t size = 0;
 
-	while (f && rc == 0 && getline(&line, &size, f) > 0) {
+	while (rc == 0 && getline(&line, &size, f) > 0) {
 		char *point = line;
 
 		/* number, parent, device, root, mount point */
@@ -254,7 +254,7 @@ static int has_mount_below(const struct guard_actor *a, struct str name, const s
 		}
 		rc = point ? leads_through(point, name, st) : -EIO;
 	}
-	if (f && rc == 0 && ferror(f))
+	if (rc == 0 && ferror(f))
 		rc = -EIO;
 	free(line);
 	if (f)

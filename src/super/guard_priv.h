@@ -200,6 +200,7 @@ struct guard_worker {
 	int denials;
 	int proc;			/* /proc of the host */
 	int self;			/* actor: its own folder there */
+	int mounts;			/* actor: the mounts of the tree, as text */
 	struct guard_shared *shared;
 	struct guard_names *names;
 	struct guard_commands *commands;

@@ -1,8 +1,10 @@
-/* Live runs; see live.h.
+/* Live cordons; see live.h.
  *
- * A run has one file of lines: the supervisor's pid with its start time, so that
- * a number used again is not taken for it, when it began, where, and what.  A
- * file whose supervisor is gone is swept away by whoever lists next.
+ * What is in the file of one: the supervisor's pid with its start time, so that
+ * a number used again is not taken for it, when it began, where, and what; of a
+ * session its name, too.  The folder of a run whose supervisor is gone is swept
+ * away by whoever lists next; that of a session says what happened until it is
+ * asked to stop, its name is used again, or a day is over.
  */
 #include "super/live.h"
 
@@ -14,17 +16,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 
 #define MAX_STATUS	2048
 #define MAX_SHOWN	512	/* bytes of the command's words */
 #define MAX_RUN_ID	40
 #define KILL_WAIT_MS	2000
+#define DEAD_KEPT_S	86400	/* how long a dead session is told of */
 
 /* ---- the folder of all -------------------------------------------------- */
 
@@ -64,7 +71,8 @@ int live_make_root(const char *root, struct cordon_err *err)
 
 /* ---- this run ----------------------------------------------------------- */
 
-/* When a process began, in ticks since the machine did; 0: it is not there. */
+/* When a process began, in ticks since the machine did; 0: it is not there, or
+ * has ended and nobody has asked how. */
 static unsigned long long start_time(pid_t pid)
 {
 	char path[32], text[1024], *at;
@@ -79,6 +87,8 @@ static unsigned long long start_time(pid_t pid)
 		return 0;
 	text[n] = '\0';
 	at = strrchr(text, ')');
+	if (!at || strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)
+		return 0;
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
@@ -101,86 +111,160 @@ static void put_words(const struct plan *plan, struct buf *out)
 	}
 }
 
-static int open_new(const char *path)
-{
-	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
 /* The usual case is one call; the folder of all is made once. */
-static int make_file(const char *root, const char *path)
+static int make_folder(const char *root, const char *path)
 {
 	struct cordon_err ignored;
-	int fd = open_new(path);
+	int rc = mkdir(path, 0700);
 
-	if (fd < 0 && errno == ENOENT && live_make_root(root, &ignored) == 0)
-		fd = open_new(path);
-	if (fd < 0 || check_root(root, &ignored) == 0)
-		return fd;
-	unlink(path);
-	close(fd);
-	return -1;
+	if (rc < 0 && errno == ENOENT && live_make_root(root, &ignored) == 0)
+		rc = mkdir(path, 0700);
+	if (rc == 0 && check_root(root, &ignored) < 0) {
+		rmdir(path);
+		errno = EACCES;
+		rc = -1;
+	}
+	return rc;
+}
+
+static int write_about(const char *folder, const struct buf *text)
+{
+	char path[sizeof(((struct live *)0)->path) + 8];
+	cleanup_fd int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/about", folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 || !buf_ok(text) || write(fd, text->data, text->n) != (ssize_t)text->n ? -1
+											     : 0;
+}
+
+/* A socket's address has room for a short path only: it goes by a descriptor of
+ * the folder. */
+static socklen_t address_in(int folder, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/control", folder);
+	return sizeof(*ret);
+}
+
+static int listen_in(const char *path)
+{
+	cleanup_fd int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un at;
+
+	if (folder < 0 || fd < 0 ||
+	    bind(fd, (struct sockaddr *)&at, address_in(folder, &at)) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+static void put_about(struct buf *out, const char *cwd)
+{
+	buf_printf(out, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
+		   (long long)time(NULL), cwd);
 }
 
 void live_try_add(struct live *l, const char *root, const char *run_id, const struct plan *plan)
 {
 	cleanup_buf struct buf text = BUF(MAX_STATUS + 8192);
-	char path[sizeof(l->path)];
-	cleanup_fd int fd = -1;
 
-	snprintf(path, sizeof(path), "%s/%s", root, run_id);
-	fd = make_file(root, path);
-	if (fd < 0)
+	*l = LIVE_NONE;
+	snprintf(l->path, sizeof(l->path), "%s/%s", root, run_id);
+	if (make_folder(root, l->path) < 0) {
+		l->path[0] = '\0';
 		return;
-	memcpy(l->path, path, sizeof(path));
-	buf_printf(&text, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
-		   (long long)time(NULL), plan->cwd);
+	}
+	put_about(&text, plan->cwd);
 	put_words(plan, &text);
 	buf_putc(&text, '\n');
-	if (!buf_ok(&text) || write(fd, text.data, text.n) != (ssize_t)text.n)
+	l->control = listen_in(l->path);
+	if (write_about(l->path, &text) < 0)
 		live_remove(l);
+}
+
+/* All that may be in a folder. */
+static void remove_folder(const char *path)
+{
+	static const char status[] = "inside/" PLAN_STATUS_FILE;
+	static const char *const names[] = { "control", "about", status, "inside/new" };
+	char name[MAX_LIVE_ROOT + 64];
+
+	assert(path);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(name, sizeof(name), "%s/%s", path, names[i]);
+		unlink(name);
+	}
+	/* Of a run there is none. */
+	if (rmdir(path) == 0)
+		return;
+	snprintf(name, sizeof(name), "%s/inside", path);
+	rmdir(name);
+	rmdir(path);
 }
 
 void live_remove(struct live *l)
 {
 	if (l->path[0])
-		unlink(l->path);
+		remove_folder(l->path);
+	live_forget(l);
+}
+
+void live_forget(struct live *l)
+{
 	l->path[0] = '\0';
+	fd_close(&l->control);
 }
 
 /* ---- all of them -------------------------------------------------------- */
 
 struct entry {
 	char id[MAX_RUN_ID];
+	char folder[MAX_LIVE_ROOT + 64];
 	pid_t pid;
 	unsigned long long ticks;
 	long long begun;
+	bool dead;			/* its supervisor is gone */
 	char text[MAX_STATUS + 8192];
 	const char *cwd, *words;
+	const char *name;		/* of a session, or ""; NULL: a run */
 };
 
-/* What a file says.  False: it says nothing that makes sense. */
-static bool read_entry(const char *path, const char *id, struct entry *e)
+/* The next line; NULL where there is none. */
+static char *take_line(char **rest)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t n;
-	char *line, *end;
+	char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
 
+	*rest = end ? end + 1 : NULL;
+	if (end)
+		*end = '\0';
+	return end ? line : NULL;
+}
+
+/* What a folder's file says.  False: it says nothing that makes sense. */
+static bool read_entry(const char *id, struct entry *e)
+{
+	char path[sizeof(e->folder) + 8], *rest = e->text, *first;
+	cleanup_fd int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/about", e->folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	n = fd < 0 ? -1 : read(fd, e->text, sizeof(e->text) - 1);
 	if (n <= 0 || strlen(id) >= sizeof(e->id))
 		return false;
 	e->text[n] = '\0';
-	if (sscanf(e->text, "%d %llu %lld", &e->pid, &e->ticks, &e->begun) != 3 || e->pid <= 0)
+	first = take_line(&rest);
+	if (!first || sscanf(first, "%d %llu %lld", &e->pid, &e->ticks, &e->begun) != 3 ||
+	    e->pid <= 0)
 		return false;
-	line = strchr(e->text, '\n');
-	end = line ? strchr(line + 1, '\n') : NULL;
-	if (!end)
-		return false;
-	*end = '\0';
-	e->cwd = line + 1;
-	e->words = end + 1;
-	end[1 + strcspn(end + 1, "\n")] = '\0';
+	e->cwd = take_line(&rest);
+	e->words = take_line(&rest);
+	e->name = take_line(&rest);
 	snprintf(e->id, sizeof(e->id), "%s", id);
-	return true;
+	e->dead = start_time(e->pid) != e->ticks;
+	return e->cwd && e->words;
 }
 
 /* Just made, it may not be written yet. */
@@ -193,10 +277,17 @@ static bool is_fresh(const char *path)
 
 typedef int entry_fn(const struct entry *e, void *arg, struct cordon_err *err);
 
-/* Call fn for each live one until it does not return 0.  Returns what it did. */
+/* What is left of a dead one, for as long as somebody may want to know. */
+static bool is_kept(const struct entry *e)
+{
+	return e->name && time(NULL) - e->begun < DEAD_KEPT_S;
+}
+
+/* Call fn for each live one, and each dead session, until it does not return 0.
+ * Returns what it did. */
 static int for_each(entry_fn *fn, void *arg, struct cordon_err *err)
 {
-	char root[MAX_LIVE_ROOT], path[MAX_LIVE_ROOT + 64];
+	char root[MAX_LIVE_ROOT];
 	struct dirent *d;
 	struct entry *e;
 	DIR *dir;
@@ -212,16 +303,94 @@ static int for_each(entry_fn *fn, void *arg, struct cordon_err *err)
 	while (rc == 0 && (d = readdir(dir))) {
 		if (d->d_name[0] == '.' || strlen(d->d_name) >= MAX_RUN_ID)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", root, d->d_name);
-		if (read_entry(path, d->d_name, e) && start_time(e->pid) == e->ticks)
+		snprintf(e->folder, sizeof(e->folder), "%s/%s", root, d->d_name);
+		if (read_entry(d->d_name, e) && (!e->dead || is_kept(e)))
 			rc = fn(e, arg, err);
-		else if (!is_fresh(path))
-			unlink(path);
+		else if (!is_fresh(e->folder))
+			remove_folder(e->folder);
 	}
 	free(e);
 	closedir(dir);
 	return rc;
 }
+
+/* ---- sessions ----------------------------------------------------------- */
+
+bool live_name_is_good(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!n || n > MAX_SESSION_NAME || name[strspn(name, "0123456789")] == '\0' ||
+	    !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", name[0]))
+		return false;
+	if (n == 16 && strspn(name, "0123456789abcdef") == n)
+		return false;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+	       == n;
+}
+
+static int check_name(const struct entry *e, void *arg, struct cordon_err *err)
+{
+	const char *name = arg;
+
+	if (!e->name || strcmp(e->name, name) != 0)
+		return 0;
+	if (!e->dead)
+		return err_set(err, CORDON_E_USAGE,
+			       "there is a live session '%s' (%s); stop it, or use another name",
+			       name, e->id);
+	remove_folder(e->folder);
+	return 0;
+}
+
+void live_inside(const struct live *l, char ret[MAX_LIVE_ROOT + 64])
+{
+	snprintf(ret, MAX_LIVE_ROOT + 64, "%s/inside", l->path);
+}
+
+static int make_session(struct live *l, const char *root, const char *run_id,
+			const struct buf *about, struct cordon_err *err)
+{
+	char inside[MAX_LIVE_ROOT + 64];
+
+	snprintf(l->path, sizeof(l->path), "%s/%s", root, run_id);
+	if (make_folder(root, l->path) < 0) {
+		err_sys(err, CORDON_E_SETUP, "cannot make '%s'", l->path);
+		l->path[0] = '\0';
+		return -1;
+	}
+	live_inside(l, inside);
+	l->control = mkdir(inside, 0755) < 0 ? -1 : listen_in(l->path);
+	if (l->control >= 0 && write_about(l->path, about) == 0)
+		return 0;
+	err_sys(err, CORDON_E_SETUP, "cannot write to '%s'", l->path);
+	live_remove(l);
+	return -1;
+}
+
+int live_add_session(struct live *l, const char *run_id, const char *name, const char *cwd,
+		     struct cordon_err *err)
+{
+	cleanup_buf struct buf text = BUF(MAX_STATUS + 8192);
+	cleanup_fd int lock = -1;
+	char root[MAX_LIVE_ROOT];
+
+	*l = LIVE_NONE;
+	live_root(root);
+	if (live_make_root(root, err) < 0)
+		return -1;
+	/* [L1]: those who start look and add one after the other. */
+	lock = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot lock '%s'", root);
+	if (name && for_each(check_name, (void *)(uintptr_t)name, err) < 0)
+		return -1;
+	put_about(&text, cwd);
+	buf_printf(&text, "(session)\n%s\n", name ? name : "");
+	return make_session(l, root, run_id, &text, err);
+}
+
+/* ---- listing ------------------------------------------------------------ */
 
 struct listing {
 	bool json;
@@ -239,7 +408,10 @@ static int print_entry(const struct entry *e, void *arg, struct cordon_err *err 
 	gmtime_r(&at, &tm);
 	strftime(begun, sizeof(begun), "%FT%TZ", &tm);
 	if (!l->json) {
-		buf_printf(l->out, "%-16s %8d %s %s: %s\n", e->id, e->pid, begun, e->cwd, e->words);
+		buf_printf(l->out, "%-16s %8d %s %s: %s%s%s\n", e->id, e->pid, begun, e->cwd,
+			   e->name && e->name[0] ? e->name : e->words,
+			   e->name && e->name[0] ? " (session)" : "",
+			   e->dead ? ", dead: its supervisor was killed" : "");
 		return 0;
 	}
 	json_open(&l->j, '{');
@@ -252,7 +424,13 @@ static int print_entry(const struct entry *e, void *arg, struct cordon_err *err 
 	json_key(&l->j, "cwd");
 	json_put_text(&l->j, e->cwd);
 	json_key(&l->j, "command");
-	json_put_text(&l->j, e->words);
+	json_put_text(&l->j, e->name ? NULL : e->words);
+	json_key(&l->j, "session");
+	json_put_bool(&l->j, e->name != NULL);
+	json_key(&l->j, "name");
+	json_put_text(&l->j, e->name && e->name[0] ? e->name : NULL);
+	json_key(&l->j, "dead");
+	json_put_bool(&l->j, e->dead);
 	json_close(&l->j, '}');
 	return 0;
 }
@@ -277,6 +455,8 @@ int live_list(bool json, struct buf *out, struct cordon_err *err)
 struct search {
 	const char *id;
 	int pidfd;
+	bool dead;
+	char folder[MAX_LIVE_ROOT + 64];	/* "": there is none such */
 };
 
 static int find_entry(const struct entry *e, void *arg, struct cordon_err *err UNUSED)
@@ -285,13 +465,64 @@ static int find_entry(const struct entry *e, void *arg, struct cordon_err *err U
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", e->pid);
-	if (strcmp(s->id, e->id) != 0 && strcmp(s->id, pid) != 0)
+	if (strcmp(s->id, e->id) != 0 && (e->dead || strcmp(s->id, pid) != 0) &&
+	    (!e->name || !e->name[0] || strcmp(s->id, e->name) != 0))
 		return 0;
-	s->pidfd = (int)syscall(SYS_pidfd_open, e->pid, 0);
+	memcpy(s->folder, e->folder, sizeof(s->folder));
+	s->pidfd = e->dead ? -1 : (int)syscall(SYS_pidfd_open, e->pid, 0);
 	/* The descriptor is of the process that was looked at, or of none. */
 	if (s->pidfd >= 0 && start_time(e->pid) != e->ticks)
 		fd_close(&s->pidfd);
+	s->dead = s->pidfd < 0;
 	return 1;
+}
+
+/* A run id is the name of the folder; everything else is looked for. */
+static int search(struct search *s, struct cordon_err *err)
+{
+	struct entry *e;
+	int rc = 0;
+
+	if (strlen(s->id) != 16 || strspn(s->id, "0123456789abcdef") != 16)
+		return for_each(find_entry, s, err);
+	e = malloc(sizeof(*e));
+	if (!e)
+		return err_nomem(err);
+	live_root(e->folder);
+	if (check_root(e->folder, err) == 0) {
+		size_t n = strlen(e->folder);
+
+		snprintf(e->folder + n, sizeof(e->folder) - n, "/%s", s->id);
+		rc = read_entry(s->id, e) && (!e->dead || is_kept(e)) ? find_entry(e, s, err) : 0;
+	}
+	free(e);
+	return rc;
+}
+
+int live_connect(const char *id, bool *ret_dead, struct cordon_err *err)
+{
+	struct search s = { .id = id, .pidfd = -1 };
+	cleanup_fd int folder = -1, fd = -1;
+	struct sockaddr_un at;
+
+	*ret_dead = false;
+	if (search(&s, err) < 0)
+		return -1;
+	fd_close(&s.pidfd);
+	if (!s.folder[0])
+		return err_set(err, CORDON_E_USAGE, "no live cordon is called '%s'; see cordon ps",
+			       id);
+	*ret_dead = s.dead;
+	if (s.dead)
+		return err_set(err, CORDON_E_PEER,
+			       "the supervisor of '%s' was killed, and everything inside with it; "
+			       "cordon session stop %s clears it away", id, id);
+	folder = open(s.folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (folder < 0 || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&at, address_in(folder, &at)) < 0)
+		return err_sys(err, CORDON_E_PEER, "cannot speak to the supervisor of '%s'", id);
+	return fd_take(&fd);
 }
 
 static bool has_ended(int pidfd, int ms)
@@ -305,12 +536,14 @@ int live_kill(const char *id, struct cordon_err *err)
 {
 	struct search s = { .id = id, .pidfd = -1 };
 	siginfo_t end = { 0 };
-	int rc = for_each(find_entry, &s, err);
+	int rc = search(&s, err);
 
 	if (rc < 0)
 		return -1;
+	if (s.dead && s.folder[0])
+		remove_folder(s.folder);
 	if (s.pidfd < 0)
-		return rc == 0;
+		return s.folder[0] ? 0 : 1;
 	/* A supervisor that is stopped hears nothing before it goes on. */
 	end.si_signo = SIGTERM;
 	end.si_code = SI_QUEUE;
@@ -323,9 +556,9 @@ int live_kill(const char *id, struct cordon_err *err)
 		syscall(SYS_pidfd_send_signal, s.pidfd, SIGKILL, NULL, 0);
 	rc = has_ended(s.pidfd, KILL_WAIT_MS);
 	close(s.pidfd);
-	/* What it could not remove itself. */
 	if (!rc)
 		return err_set(err, CORDON_E_PEER, "the supervisor of '%s' does not end", id);
-	s.pidfd = -1;
-	return for_each(find_entry, &s, err) < 0 ? -1 : 0;
+	/* What it could not remove itself. */
+	remove_folder(s.folder);
+	return 0;
 }

@@ -19,6 +19,19 @@ static struct audit_value number(uint64_t n)
 	return n ? AUDIT_NUMBER(n) : AUDIT_NULL;
 }
 
+static void add_denial(struct run_reporter *r, const struct denial *d)
+{
+	denials_add(&r->res->denials, d->kind, d->what, d->port, d->reason, d->hint);
+	if (r->on_denial)
+		r->on_denial(r->denial_arg, d);
+}
+
+/* What is only looked at. */
+static char *seen(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
 void run_report_start(struct run_reporter *r, const struct run_about *about)
 {
 	struct audit_event e = { EVENT_RUN_START, {
@@ -47,7 +60,8 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
 		[AUDIT_HINT] = text(hint),
 	} };
 
-	denials_add(&r->res->denials, DENIAL_COMMAND, what, 0, reason, hint);
+	add_denial(r, &(struct denial){ .kind = DENIAL_COMMAND, .what = seen(what),
+					.reason = seen(reason), .hint = seen(hint) });
 	audit_add(r->audit, &e);
 }
 
@@ -60,7 +74,8 @@ void run_report_file(struct run_reporter *r, const char *path)
 		[AUDIT_HINT] = AUDIT_TEXT(hint),
 	} };
 
-	denials_add(&r->res->denials, DENIAL_FILE, path, 0, reason, hint);
+	add_denial(r, &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
+					.reason = seen(reason), .hint = seen(hint) });
 	audit_add(r->audit, &e);
 }
 
@@ -125,8 +140,11 @@ void run_report_network(struct run_reporter *r, const struct gate_report *report
 		return;
 	}
 	if (report->kind == GATE_DENIED)
-		denials_add(&r->res->denials, DENIAL_NETWORK, report->host, report->port,
-			    without_host(report->reason, report->host), report->hint);
+		add_denial(r, &(struct denial){
+				.kind = DENIAL_NETWORK, .what = seen(report->host),
+				.port = report->port,
+				.reason = seen(without_host(report->reason, report->host)),
+				.hint = seen(report->hint) });
 	add_decision(r, report);
 }
 
@@ -135,6 +153,19 @@ void run_report_generation(struct run_reporter *r, uint64_t generation)
 	struct audit_event e = { EVENT_NETWORK_GENERATION,
 				 { [AUDIT_GENERATION] = AUDIT_NUMBER(generation) } };
 
+	audit_add(r->audit, &e);
+}
+
+void run_report_command_start(struct run_reporter *r, int id, const char *const *argv,
+			      const char *cwd)
+{
+	struct audit_event e = { EVENT_COMMAND_START, { [AUDIT_ID] = AUDIT_NUMBER(id),
+							[AUDIT_CWD] = AUDIT_TEXT(cwd) } };
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	e.values[AUDIT_COMMAND] = AUDIT_LIST(argv, n);
 	audit_add(r->audit, &e);
 }
 
@@ -174,6 +205,27 @@ static const char *find_error(const struct run_result *res)
 	if (res->blocked)
 		return res->blocked;
 	return res->exec_errno ? run_exec_problem(res->exec_errno) : res->err.msg;
+}
+
+void run_report_command_end(struct run_reporter *r, int id, const struct run_result *res)
+{
+	bool signaled = res->started && WIFSIGNALED(res->status);
+	struct audit_event e = { EVENT_COMMAND_END, {
+		[AUDIT_ID] = AUDIT_NUMBER(id),
+		[AUDIT_LIMIT] = AUDIT_TEXT(res->limit == LIMIT_OK ? NULL
+								  : limit_kind_name(res->limit)),
+		[AUDIT_ERROR] = text(find_error(res)),
+		[AUDIT_DURATION_MS] = AUDIT_NUMBER(res->duration_ms),
+		[AUDIT_CPU_MS] = AUDIT_NUMBER(MAX(res->usage.cpu_ms, 0)),
+		[AUDIT_MAX_RSS_KB] = AUDIT_NUMBER(MAX(res->usage.max_rss_kb, 0)),
+	} };
+
+	if (signaled)
+		e.values[AUDIT_SIGNAL] = AUDIT_NUMBER(WTERMSIG(res->status));
+	else
+		e.values[AUDIT_EXIT_CODE] = AUDIT_NUMBER(res->started ? WEXITSTATUS(res->status)
+								      : run_result_code(res));
+	audit_add(r->audit, &e);
 }
 
 void run_report_end(struct run_reporter *r, const struct plan *plan)

@@ -13,6 +13,9 @@ struct run_reporter {
 	struct run_result *res;
 	struct audit *audit;	/* NULL: there is no log */
 	bool limit_told;
+	/* Who else hears of every refusal, or NULL. */
+	void (*on_denial)(void *arg, const struct denial *d);
+	void *denial_arg;
 };
 
 /* What is known before there is a plan. */
@@ -36,6 +39,10 @@ void run_report_lost(struct run_reporter *r, uint64_t n);
 void run_report_network(struct run_reporter *r, const struct gate_report *report);
 /* Another generation of the network's policy holds. */
 void run_report_generation(struct run_reporter *r, uint64_t generation);
+/* One command of a session, by its number. */
+void run_report_command_start(struct run_reporter *r, int id, const char *const *argv,
+			      const char *cwd);
+void run_report_command_end(struct run_reporter *r, int id, const struct run_result *res);
 /* res->limit, once it is set; said once. */
 void run_report_limit(struct run_reporter *r);
 /* What the log is due to write; to be called in every round of a loop. */

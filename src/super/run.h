@@ -37,12 +37,13 @@ struct run_result {
 };
 
 struct run_reporter;
-
+struct session_ops;
 
 struct run_options {
 	bool capture;			/* keep stdout and stderr instead of passing them on */
 	bool limit_output;		/* count output even if it is passed on */
 	struct run_reporter *reporter;	/* its result is the one that is filled */
+	const struct session_ops *ops;	/* for what is asked while it runs, or NULL */
 };
 
 /* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret`

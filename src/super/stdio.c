@@ -32,6 +32,8 @@
 #include "base/fd.h"
 #include "super/run_priv.h"
 
+#define LAST_WORDS_MS	50	/* until a terminal that stays open has said all */
+
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
 {
 	struct stream *t = &s->streams[s->n_streams];
@@ -132,6 +134,11 @@ static enum give_how judge(int fd)
 	if (S_ISREG(st.st_mode) && st.st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return fd == 0 ? GIVE_THROUGH_US : GIVE_REFUSED;
 	return GIVE_AS_IS;
+}
+
+bool stdio_is_harmless(int fd)
+{
+	return judge(fd) == GIVE_AS_IS;
 }
 
 static int open_plain(struct stdio *s, int which, struct cordon_err *err)
@@ -417,6 +424,15 @@ bool stdio_move(struct stdio *s)
 			within = read_some(s, t);
 	}
 	return within;
+}
+
+void stdio_wait(struct stdio *s)
+{
+	struct pollfd p = { .fd = s->master, .events = POLLIN };
+
+	while (s->master >= 0 && poll(&p, 1, LAST_WORDS_MS) > 0 && !(p.revents & POLLHUP))
+		if (!stdio_move(s))
+			return;
 }
 
 /* Input has no more use; output ends at the end of its pipe, or where nothing

@@ -40,6 +40,8 @@ struct stdio {
  * bytes of output; counted only where bytes go through us. */
 int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit, bool limited,
 	       struct cordon_err *err) MUST_USE;
+/* May this descriptor be a command's as it is?  Not what leads out of its cordon. */
+bool stdio_is_harmless(int fd);
 /* The command has its ends: close ours. */
 void stdio_started(struct stdio *s);
 /* The master of the terminal that was made inside; taken over. */
@@ -54,6 +56,9 @@ int64_t stdio_next_us(const struct stdio *s);
 size_t stdio_poll(struct stdio *s, struct pollfd *fds);
 /* Move bytes.  False: the output limit is over. */
 bool stdio_move(struct stdio *s);
+/* Where the command had a terminal: what it wrote last comes through the kernel a
+ * moment later.  Waits for that, but not for those who keep the terminal open. */
+void stdio_wait(struct stdio *s);
 /* Everything that is left, once all writers are gone. */
 bool stdio_drain(struct stdio *s);
 /* The caller's terminal changed its size. */

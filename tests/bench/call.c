@@ -3,6 +3,7 @@
  * turn with the programs that it is compared with.
  *
  *     call COMMAND [ARG...]
+ *     call --session ID COMMAND [ARG...]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,26 +33,43 @@ static FILE *hide_streams(FILE **ret_lines)
 	return *ret_lines ? fdopen(out, "w") : NULL;
 }
 
+/* In a session, or (NULL) a run of its own. */
+static int call(const char *session, char **argv, size_t n, int *ret_code,
+		struct cordon_answer *ret, struct cordon_err *err)
+{
+	struct cordon_exec_options exec = CORDON_EXEC_OPTIONS;
+	struct cordon_run_options run = CORDON_RUN_OPTIONS;
+	struct cordon_request req = CORDON_REQUEST;
+
+	exec.command = req.command = (const char *const *)argv;
+	req.n_command = n;
+	return session ? cordon_session_exec(session, &exec, ret_code, ret, err)
+		       : cordon_run(&req, &run, ret_code, ret, err);
+}
+
 int main(int argc, char **argv)
 {
-	struct cordon_run_options options = CORDON_RUN_OPTIONS;
-	struct cordon_request req = CORDON_REQUEST;
+	const char *session = NULL;
 	FILE *lines, *answers = hide_streams(&lines);
 	char line[16];
 
 	if (!answers || argc < 2)
 		return 2;
-	req.command = (const char *const *)(argv + 1);
-	req.n_command = (size_t)argc - 1;
+	if (argc > 3 && strcmp(argv[1], "--session") == 0) {
+		session = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
 	while (fgets(line, sizeof(line), lines)) {
 		struct cordon_answer answer = { 0 };
 		struct cordon_err err;
 		double begin = now_us();
-		int code = 125, rc = cordon_run(&req, &options, &code, &answer, &err);
+		int code = 125, rc = call(session, argv + 1, (size_t)argc - 1, &code, &answer,
+					  &err);
 		double us = now_us() - begin;
 
 		if (rc < 0 || code != 0) {
-			fprintf(stderr, "cordon_run: %d: %s\n", code,
+			fprintf(stderr, "call: %d: %s\n", code,
 				rc < 0 ? err.msg : answer.problems ? answer.problems : "");
 			return 1;
 		}

@@ -31,6 +31,9 @@ STREAMS = [(os.POSIX_SPAWN_DUP2, NULL, n) for n in range(3)]
 # makes a name, and so starts the guard, which they have nothing like.
 LIMITS = {"/bin/true": 7.5, "python3 -c pass": 1.65, "git status": 5.0}
 PEER_LIMITS = {"/bin/true": 1.1, "python3 -c pass": 1.15, "git status": 1.4}
+# A command in a live session: asked for by a process that lives, and by one that is
+# started for it.
+SESSION_LIMITS = {"cordon_session_exec()": 1.6, "cordon session exec": 3.0}
 RATE_LIMIT = 1.15
 MEMORY_LIMIT_KB = 256
 
@@ -80,6 +83,20 @@ class Call:
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
+
+
+class Session:
+    """A live cordon, for commands that are started in it."""
+
+    def __init__(self):
+        self.id = subprocess.run([CORDON, "session", "start", "--no-policy"], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def argv(self, command):
+        return [CORDON, "session", "exec", self.id, "--", *command]
+
+    def close(self):
+        subprocess.run([CORDON, "session", "stop", self.id], check=True)
 
 
 class Bundle:
@@ -175,9 +192,12 @@ def typical(times):
 
 
 def compare(name, command, peers, rounds):
+    session = Session()
     ways = {"bare": Program(command), "cordon": Program(cordon_argv(command)),
             "cordon_run()": Call(command),
-            "cordon, public": Program(cordon_argv(command, "--network", "public"))}
+            "cordon, public": Program(cordon_argv(command, "--network", "public")),
+            "cordon session exec": Program(session.argv(command)),
+            "cordon_session_exec()": Call(["--session", session.id, *command])}
     ways.update((peer, Program(peers.argv(peer, command))) for peer in peers.names)
     times = {way: [] for way in ways}
     for round_ in range(rounds + 2):
@@ -185,12 +205,12 @@ def compare(name, command, peers, rounds):
             took = it.spend()
             if round_ >= 2:
                 times[way].append(took)
-    for it in ways.values():
+    for it in [*ways.values(), session]:
         it.close()
     took = {way: typical(times[way]) for way in ways}
     for way in list(ways)[1:]:
         tell(f"run: {name}, {way}, against bare", took[way], "us", took["bare"],
-             LIMITS[name] if way == "cordon" else None)
+             LIMITS[name] if way == "cordon" else SESSION_LIMITS.get(way))
     for peer in peers.names:
         tell(f"run: {name}, cordon against {peer}", took["cordon"], "us", took[peer],
              PEER_LIMITS[name])

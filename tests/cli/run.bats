@@ -761,3 +761,18 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	cd / || return
 	rm -r "$project"
 }
+
+@test "the settings of the host's network stay as they are" {
+	set_and_run() {
+		unshare "$@" sh -c '
+			echo "4096 131072 6291456" >/proc/sys/net/ipv4/tcp_rmem &&
+			"$1" run -- cat /proc/sys/net/ipv4/tcp_rmem &&
+			cat /proc/sys/net/ipv4/tcp_rmem' - "$cordon"
+	}
+	if [ "$(id -u)" -eq 0 ]; then
+		run set_and_run -n
+	else
+		run set_and_run -rn
+	fi
+	[ "$output" = "$(printf '4096\t131072\t524288\n4096\t131072\t6291456')" ]
+}

@@ -353,9 +353,13 @@ static void test_a_new_generation(void)
 /* A descriptor that comes with the bytes goes with them. */
 static void test_descriptors_are_not_taken(void)
 {
-	char text[4096], room[CMSG_SPACE(sizeof(int))] = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} room = { .bytes = { 0 } };
+	char text[4096];
 	struct iovec iov = { text, 3 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room,
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &room,
 			      .msg_controllen = sizeof(room) };
 	struct proxy_box p;
 	int client, ends[2];
@@ -365,10 +369,10 @@ static void test_descriptors_are_not_taken(void)
 	client = dial_proxy(&p);
 	ok(pipe2(ends, O_CLOEXEC) == 0, "a pipe");
 	memcpy(text, "\5\1", 3);
-	CMSG_FIRSTHDR(&msg)->cmsg_level = SOL_SOCKET;
-	CMSG_FIRSTHDR(&msg)->cmsg_type = SCM_RIGHTS;
-	CMSG_FIRSTHDR(&msg)->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&msg)), &ends[1], sizeof(int));
+	room.head.cmsg_level = SOL_SOCKET;
+	room.head.cmsg_type = SCM_RIGHTS;
+	room.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&room.head), &ends[1], sizeof(int));
 	is_int(sendmsg(client, &msg, 0), 3, "sent");
 	close(ends[1]);
 	work(&p.b, 20);

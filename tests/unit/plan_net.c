@@ -307,7 +307,7 @@ static void test_phases(void)
 		   net.rung == NET_TPROXY, "one with an allowlist");
 	ok(plan_compile(&p, &caps, &r, &a, &plan, &err) == 0 && plan.net.rung == NET_CLOSED,
 	   "the base alone: %s", err.msg);
-	r.all_phases = true;
+	r.session = true;
 	is_int(plan_compile(&p, &caps, &r, &a, &plan, &err), -1, "all phases");
 	ok(strstr(err.msg, "phase some") && strstr(err.msg, "tproxy"), "%s", err.msg);
 	caps.tproxy = true;

@@ -32,54 +32,21 @@
 
 /* ---- talking to the supervisor ------------------------------------------ */
 
-static int send_message(const struct init *in, const struct msghdr *msg)
+void tell(const struct init *in, const struct native_message *m)
 {
-	ssize_t n;
+	struct native_message copy = *m;
+	const struct native_fds none = NATIVE_NO_FDS;
 
-	do
-		n = sendmsg(in->control, msg, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -1 : 0;
+	(void)native_send_fds(in->control, &copy, &none, 0);
 }
 
-/* That nobody hears it is no reason to stop: then the supervisor is gone, and
- * the loop sees that. */
-static void tell(const struct init *in, const struct native_message *m)
+int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds)
 {
-	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
-
-	(void)send_message(in, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 });
-}
-
-/* The same with descriptors, which are closed here.  -1 with errno. */
-static int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
-	} control = { .room = { 0 } };
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	int list[N_NATIVE_FDS], rc, error;
-	size_t n = 0;
+	int rc = native_send_fds(in->control, m, fds, 0), error = errno;
 
 	for (int i = 0; i < N_NATIVE_FDS; i++)
-		if (fds->fd[i] >= 0) {
-			m->fds[i / 64] |= 1ull << i % 64;
-			list[n++] = fds->fd[i];
-		}
-	if (n) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), list, n * sizeof(int));
-	}
-	rc = send_message(in, &msg);
-	error = errno;
-	while (n)
-		close(list[--n]);
+		if (fds->fd[i] >= 0)
+			close(fds->fd[i]);
 	*fds = NATIVE_NO_FDS;
 	errno = error;
 	return rc;
@@ -250,17 +217,13 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-/* From the new /dev/pts, over the streams that are to be it. */
+/* Over the streams that are to be it. */
 static int open_terminal(struct init *in)
 {
 	const struct native_stdio *io = in->io;
-	int unlock = 0, slave, master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int slave, master = terminal_open(io, &slave);
 
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
-		return -1;
-	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0 || tcsetattr(slave, TCSANOW, &io->settings) < 0 ||
-	    ioctl(slave, TIOCSWINSZ, &io->size) < 0)
+	if (master < 0)
 		return -1;
 	for (int i = 0; i < 3; i++)
 		if (io->fd[i] < 0 && dup2(slave, i) < 0)
@@ -404,55 +367,6 @@ static const struct {
 	{ "system call filter", step_seccomp },
 };
 
-/* ---- the command -------------------------------------------------------- */
-
-struct launch {
-	const struct init *in;
-	int error;		/* errno of exec; shared memory, so it comes back */
-	int told;		/* where it is written to if it is not shared; or -1 */
-};
-
-static int launch_main(void *arg)
-{
-	struct launch *l = arg;
-	const struct plan *p = l->in->plan;
-	char *const *argv = (char *const *)(uintptr_t)p->argv;
-	char *const *envp = (char *const *)(uintptr_t)p->envp;
-	sigset_t mask;
-	int best = ENOENT;
-
-	/* What the caller ignores stays ignored, as with every program. */
-	sigfillset(&mask);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (l->in->io->controlling) {
-		setpgid(0, 0);
-		tcsetpgrp(0, getpid());
-	} else {
-		setsid();
-	}
-	sigemptyset(&mask);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	for (size_t i = 0; l->in->programs[i]; i++) {
-		execve(l->in->programs[i], argv, envp);
-		if (errno == ENOEXEC) {
-			l->in->shell_argv[1] = l->in->programs[i];
-			execve("/bin/sh", (char *const *)(uintptr_t)l->in->shell_argv, envp);
-			errno = ENOEXEC;
-		}
-		/* A folder of PATH that may not be searched is no answer. */
-		if (errno == EACCES && l->in->programs[1] && access(l->in->programs[i], F_OK) < 0)
-			continue;
-		if (errno != ENOENT && errno != ENOTDIR)
-			best = errno;
-		else if (best == ENOENT && access(l->in->programs[i], F_OK) == 0)
-			best = ELIBACC;		/* it is there; what runs it is not */
-	}
-	l->error = best;
-	if (l->told >= 0)
-		(void)!write(l->told, &best, sizeof(best));
-	_exit(127);
-}
-
 /* ---- reaping ------------------------------------------------------------ */
 
 static void tell_exit(const struct init *in, int status)
@@ -548,6 +462,24 @@ static void make_socket(const struct init *in)
 	tell(in, &none);
 }
 
+bool obey_common(const struct init *in, const struct native_message *m)
+{
+	switch (m->kind) {
+	case NATIVE_SIGNAL_ALL:
+		signal_all(in, m->value);
+		return true;
+	case NATIVE_TERMINATE:
+		signal_all(in, m->value);
+		signal_all(in, SIGCONT);
+		return true;
+	case NATIVE_SOCKET_WANTED:
+		make_socket(in);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* False: the supervisor is gone. */
 static bool obey(const struct init *in, pid_t command)
 {
@@ -558,14 +490,8 @@ static bool obey(const struct init *in, pid_t command)
 		return true;
 	if (n != (ssize_t)sizeof(m))
 		return false;
-	if (m.kind == NATIVE_SIGNAL)
+	if (!obey_common(in, &m) && m.kind == NATIVE_SIGNAL)
 		kill(-command, m.value);
-	if (m.kind == NATIVE_SIGNAL_ALL || m.kind == NATIVE_TERMINATE)
-		signal_all(in, m.value);
-	if (m.kind == NATIVE_TERMINATE)
-		signal_all(in, SIGCONT);
-	if (m.kind == NATIVE_SOCKET_WANTED)
-		make_socket(in);
 	return true;
 }
 
@@ -594,47 +520,11 @@ static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 	}
 }
 
-/* Whoever judges executions looks into the one who calls: not into our memory,
- * but into a copy that anybody may look into, and that is gone with the exec. */
-static pid_t launch_apart(struct launch *l)
-{
-	int ends[2], error = 0;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -1;
-	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-	if (pid == 0) {
-		l->told = ends[1];
-		if (prctl(PR_SET_DUMPABLE, 1) == 0)
-			launch_main(l);
-		_exit(127);
-	}
-	close(ends[1]);
-	while (read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
-		;
-	close(ends[0]);
-	l->error = error;
-	return pid;
-}
-
-static pid_t launch(struct launch *l)
-{
-	static char stack[64 << 10] __attribute__((aligned(16)));
-
-	if (l->in->plan->n_rules)
-		return launch_apart(l);
-
-	/* Sharing memory costs nothing and brings exec's errno back; init sleeps
-	 * until the exec. */
-	return clone(launch_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, l);
-}
-
 _Noreturn void init_main(struct init *in)
 {
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
-	struct launch l = { .in = in, .told = -1 };
+	struct launch l = { .command = &in->command, .judged = in->plan->n_rules > 0, .told = -1 };
 	sigset_t chld;
 	pid_t command;
 	int signals;
@@ -648,11 +538,16 @@ _Noreturn void init_main(struct init *in)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (in->plan->session && in->plan->n_rules && wipe_memory(in, &err) < 0)
+		fail(in, &err);
 	/* Without them nothing would be watched: then nothing is run. */
 	if (tell_fds(in, &ready, &in->fds) < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot hand over the descriptors");
 		fail(in, &err);
 	}
+	if (in->plan->session)
+		session_main(in, signals);
+	in->command.io = *in->io;
 	command = launch(&l);
 	if (signals < 0 || command < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot start the command");

@@ -3,6 +3,7 @@
 #ifndef BACKEND_INIT_PRIV_H
 #define BACKEND_INIT_PRIV_H
 
+#include "backend/native/command.h"
 #include "backend/native/folder.h"
 #include "backend/native/native.h"
 
@@ -18,8 +19,7 @@ struct init {
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, laid out before the clone */
-	const char *const *programs;	/* what to try to execute, in this order; ends with NULL */
-	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
+	struct native_command command;	/* that is run; none in a session */
 	int root;		/* the new root */
 	struct folder place;	/* in the new root, where the last mount went */
 	struct folder seen;	/* in the new root, with its links followed */
@@ -35,6 +35,39 @@ struct init {
 };
 
 _Noreturn void init_main(struct init *in);
+/* Instead of one command: start those that the supervisor names, for as long as
+ * it is there. */
+_Noreturn void session_main(struct init *in, int signals);
+
+/* ---- what a run and a session share, once everything is taken away -------- */
+
+/* That nobody hears it is no reason to stop: then the supervisor is gone, and
+ * the loop sees that. */
+void tell(const struct init *in, const struct native_message *m);
+/* The same with descriptors, which are closed here.  -1 with errno. */
+int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds);
+/* In a session: nothing of the caller's memory is left in ours but its code.  What
+ * `in` points to is gone, but for the plan's flags. */
+int wipe_memory(struct init *in, struct cordon_err *err) MUST_USE;
+/* What the supervisor wants of every init; true: it was one of those. */
+bool obey_common(const struct init *in, const struct native_message *m);
+/* A new terminal on the command's own /dev/pts: the master, or -1 with errno. */
+int terminal_open(const struct native_stdio *io, int *ret_slave);
+
+struct launch {
+	const struct native_command *command;
+	/* In a session: what becomes its streams, and it leads a session of its
+	 * own.  NULL: they are in place. */
+	const int *streams;
+	bool judged;		/* executions are judged */
+	/* errno of exec; of chdir, negative; shared memory, so it comes back */
+	int error;
+	int told;		/* where it is written to if it is not shared; or -1 */
+};
+
+/* Returns at its exec, or when that failed: the child is there, to be waited
+ * for.  -1: there is none. */
+pid_t launch(struct launch *l);
 
 /* Before the clone: the files that blocked commands and host sockets are, as
  * masks behind the plan's own mounts. */

@@ -6,7 +6,8 @@
  *   init     pid 1 inside; builds the cage, gives up every right, starts the
  *            command, reaps, and ends everything when the command or the
  *            supervisor ends
- *   command  what was asked for; a child of init
+ *   command  what was asked for; a child of init.  In a session there are many,
+ *            and init outlives them
  *
  * super -> init: NATIVE_GO, NATIVE_GRANTED, then signals and wishes.  init -> super:
  * NATIVE_FAILED with an error, or NATIVE_READY with descriptors and later
@@ -31,6 +32,10 @@ enum native_kind {
 	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
 	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
 	NATIVE_SOCKET_WANTED,	/* one more TCP socket (IPv4), made inside */
+	/* to the init of a session, about the command `id` */
+	NATIVE_EXEC,		/* start it: see command.h */
+	NATIVE_STOP,		/* value: a signal to its group; what it leaves is killed */
+	NATIVE_KILL,		/* end it, and what is in its session */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
 	NATIVE_READY,		/* everything is taken away; with descriptors */
@@ -38,6 +43,7 @@ enum native_kind {
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
 	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
 	NATIVE_SOCKET,		/* as wanted, with the descriptor; or value: errno */
+	NATIVE_STARTED,		/* the command `id` runs; with its terminal, if it has one */
 	N_NATIVE_KINDS
 };
 
@@ -56,7 +62,9 @@ enum native_fd {
 	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
 	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
-	NATIVE_PLACE,		/* the first of the private file systems */
+	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
+	NATIVE_STREAM,		/* the first of its three standard streams */
+	NATIVE_PLACE = NATIVE_STREAM + 3,	/* the first of the private file systems */
 	NATIVE_PORTS = NATIVE_PLACE + N_NATIVE_PLACES,	/* the first; as plan_net.ports */
 	NATIVE_DATAGRAMS = NATIVE_PORTS + MAX_NET_PORTS,	/* as net_datagram_ports() */
 	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
@@ -71,6 +79,7 @@ struct native_fds {
 
 struct native_message {
 	enum native_kind kind;
+	int id;			/* of a command of a session; else 0 */
 	int value;
 	int64_t cpu_ms, max_rss_kb;
 	uint64_t fds[(N_NATIVE_FDS + 63) / 64];	/* bits: those that come with it */
@@ -114,10 +123,18 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
  * are the host's. */
 int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
+int native_send_to(const struct native_child *c, enum native_kind kind, int id, int value);
 /* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error.  `fds` gets
  * what came with it, in place of what it held there, which is closed; the rest
  * stays.  Where not all descriptors could be taken, init is killed and the message
  * is NATIVE_FAILED. */
 int native_recv(const struct native_child *c, struct native_message *ret, struct native_fds *fds);
+
+/* What both sides of the socket do.  Sending: the descriptors stay the caller's;
+ * -1 with errno.  Receiving: as native_recv(), but NATIVE_FDS_LOST where not all
+ * descriptors came. */
+#define NATIVE_FDS_LOST	2
+int native_send_fds(int control, struct native_message *m, const struct native_fds *fds, int flags);
+int native_recv_fds(int control, struct native_message *ret, struct native_fds *fds);
 
 #endif

@@ -15,65 +15,6 @@
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
 
-/* ---- what to execute ---------------------------------------------------- */
-
-static const char *path_of(const struct plan *p)
-{
-	for (size_t i = 0; p->envp[i]; i++)
-		if (strncmp(p->envp[i], "PATH=", 5) == 0)
-			return p->envp[i] + 5;
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
-/* The files that argv[0] may mean, in the order of PATH. */
-static int list_programs(const struct plan *p, const char *const **ret, struct cordon_err *err)
-{
-	struct str rest = str_from(path_of(p)), name = str_from(p->argv[0]);
-	const char **list;
-	size_t n = 0, most = 2;
-
-	if (!name.n)
-		return err_set(err, CORDON_E_USAGE, "the command is empty");
-	for (size_t i = 0; i < rest.n; i++)
-		most += rest.s[i] == ':';
-	list = arena_new(p->arena, most, sizeof(*list));
-	if (!list)
-		return err_nomem(err);
-	for (;;) {
-		size_t len = str_find(rest, ':');
-
-		if (str_find(name, '/') < name.n) {
-			list[n++] = p->argv[0];
-			break;
-		}
-		list[n] = arena_printf(p->arena, "%.*s/%s", len ? (int)len : 1, len ? rest.s : ".",
-				       p->argv[0]);
-		if (!list[n++])
-			return err_nomem(err);
-		if (len == rest.n)
-			break;
-		rest = str_from_pos(rest, len + 1);
-	}
-	*ret = (const char *const *)list;
-	return 0;
-}
-
-/* sh FILE ARG…, for a script without #!, as execvp does. */
-static int list_shell_argv(const struct plan *p, const char ***ret, struct cordon_err *err)
-{
-	size_t n = 0;
-
-	while (p->argv[n])
-		n++;
-	*ret = arena_new(p->arena, n + 2, sizeof(**ret));
-	if (!*ret)
-		return err_nomem(err);
-	(*ret)[0] = "sh";
-	for (size_t i = 1; i < n; i++)
-		(*ret)[i + 1] = p->argv[i];
-	return 0;
-}
-
 /* ---- clone -------------------------------------------------------------- */
 
 static int write_file(const char *path, const char *text, struct cordon_err *err)
@@ -161,9 +102,10 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	in.trees = arena_new(plan->arena, in.n_mounts + 1, sizeof(*in.trees));
 	if (!in.trees)
 		return err_nomem(err);
-	if (list_programs(plan, &in.programs, err) < 0 ||
-	    list_shell_argv(plan, &in.shell_argv, err) < 0 ||
-	    network_new(plan, &in.network, err) < 0)
+	if (!plan->session &&
+	    native_command_compile(plan->argv, plan->envp, plan->arena, &in.command, err) < 0)
+		return -1;
+	if (network_new(plan, &in.network, err) < 0)
 		return -1;
 	if (landlock_open(plan, &c.ruleset, &c.outside, err) < 0)
 		return -1;
@@ -209,63 +151,22 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 
 int native_send(const struct native_child *c, enum native_kind kind, int value)
 {
-	struct native_message m = { .kind = kind, .value = value };
+	return native_send_to(c, kind, 0, value);
+}
+
+int native_send_to(const struct native_child *c, enum native_kind kind, int id, int value)
+{
+	struct native_message m = { .kind = kind, .id = id, .value = value };
 
 	return send(c->control, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
-static bool has_bit(const struct native_message *m, int i)
-{
-	return m->fds[i / 64] >> i % 64 & 1;
-}
-
-static size_t count_bits(const struct native_message *m)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < N_NATIVE_FDS; i++)
-		n += has_bit(m, i);
-	return n;
-}
-
-static void take_fds(const struct native_message *m, const int *got, struct native_fds *fds)
-{
-	for (int i = 0; i < N_NATIVE_FDS; i++)
-		if (has_bit(m, i)) {
-			fd_close(&fds->fd[i]);
-			fds->fd[i] = *got++;
-		}
-}
-
 int native_recv(const struct native_child *c, struct native_message *ret, struct native_fds *fds)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(N_NATIVE_FDS * sizeof(int))];
-	} control;
-	struct iovec iov = { ret, sizeof(*ret) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(c->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int got[N_NATIVE_FDS];
-	size_t n_got = 0;
+	int rc = native_recv_fds(c->control, ret, fds);
 
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? -1 : 0;
-	if (CMSG_FIRSTHDR(&msg)) {
-		n_got = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n_got * sizeof(int));
-	}
-	if (n == (ssize_t)sizeof(*ret) && !(msg.msg_flags & MSG_CTRUNC) &&
-	    n_got == count_bits(ret)) {
-		take_fds(ret, got, fds);
-		return 1;
-	}
-	while (n_got)
-		close(got[--n_got]);
-	if (n != (ssize_t)sizeof(*ret))
-		return 0;
-	/* The kernel gives what there is room for and leaves out the rest. */
+	if (rc != NATIVE_FDS_LOST)
+		return rc;
 	sys_pidfd_send_signal(c->pidfd, SIGKILL);
 	*ret = (struct native_message){ .kind = NATIVE_FAILED };
 	err_set(&ret->err, CORDON_E_SETUP,

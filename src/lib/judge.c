@@ -1,0 +1,30 @@
+/* A command against the blocked ones; see judge.h. */
+#include "lib/judge.h"
+
+int judge_command(const struct policy *p, const struct judged *j, struct arena *a,
+		  const char **ret, struct cordon_err *err)
+{
+	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
+	struct command_rule *rules = arena_new(a, v->n + 1, sizeof(*rules));
+	struct str *argv = arena_new(a, j->n + 1, sizeof(*argv));
+	struct command_verdict verdict = { 0 };
+
+	*ret = NULL;
+	if (!rules || !argv)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->n; i++)
+		rules[i] = *v->items[i].command;
+	for (size_t i = 0; i < j->n; i++)
+		argv[i] = str_from(j->argv[i]);
+	if (j->shell_text && v->n &&
+	    command_text_check(rules, v->n, str_from(j->shell_text), &verdict, err) < 0)
+		return -1;
+	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
+		if (command_rule_matches(&rules[i], argv, j->n)) {
+			verdict.blocked = true;
+			command_rule_message(&rules[i], verdict.message);
+		}
+	if (verdict.blocked)
+		*ret = arena_strndup(a, verdict.message, strlen(verdict.message));
+	return verdict.blocked && !*ret ? err_nomem(err) : 0;
+}

@@ -1,0 +1,130 @@
+/* Asking something of a live cordon: commands, phases, its network, its status. */
+#include "super/session.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "lib/answer.h"
+#include "lib/tell.h"
+#include "policy/quantity.h"
+#include "super/live.h"
+
+/* ---- one request -------------------------------------------------------- */
+
+static int ask(const char *id, struct control_out *request, struct cordon_answer *ret,
+	       struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES);
+	struct cordon_answer answer = { .yes = true };
+	bool dead;
+	cleanup_fd int fd = live_connect(id, &dead, err);
+
+	if (fd < 0 || session_ask(fd, request, &out, err) < 0)
+		return -1;
+	answer.text = buf_ok(&out) ? buf_take(&out) : NULL;
+	if (!answer.text)
+		return err_nomem(err);
+	*ret = answer;
+	return 0;
+}
+
+int cordon_session_phase(const char *id, const char *phase, struct cordon_answer *ret,
+			 struct cordon_err *err)
+{
+	cleanup_control_out struct control_out o;
+
+	control_out_init(&o, CONTROL_PHASE);
+	if (phase)
+		control_put(&o, 0, phase);
+	return ask(id, &o, ret, err);
+}
+
+int cordon_session_network(const char *id, const char *mode, const char *const *hosts, size_t n,
+			   struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_control_out struct control_out o;
+
+	control_out_init(&o, CONTROL_NETWORK);
+	control_put(&o, 0, mode);
+	for (size_t i = 0; i < n; i++)
+		control_put(&o, 1, hosts[i]);
+	return ask(id, &o, ret, err);
+}
+
+int cordon_session_allow(const char *id, const char *const *hosts, size_t n, const char *duration,
+			 struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_control_out struct control_out o;
+
+	control_out_init(&o, CONTROL_ALLOW);
+	if (duration && !quantity_parse_duration(str_from(duration), &o.head.numbers[0]))
+		return err_set(err, CORDON_E_USAGE, "--for takes a duration, not '%s'", duration);
+	for (size_t i = 0; i < n; i++)
+		control_put(&o, 0, hosts[i]);
+	return ask(id, &o, ret, err);
+}
+
+int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
+			  struct cordon_err *err)
+{
+	cleanup_control_out struct control_out o;
+
+	control_out_init(&o, CONTROL_STATUS);
+	o.head.numbers[0] = json;
+	return ask(id, &o, ret, err);
+}
+
+/* ---- a command ---------------------------------------------------------- */
+
+static int read_options(const struct cordon_exec_options *o, struct composition *c,
+			struct session_exec *ret, struct cordon_err *err)
+{
+	struct session_exec e = {
+		.argv = o->command,
+		.environ = (const char *const *)environ,
+		.cwd = c->cwd,
+		.cwd_asked = o->cwd != NULL,
+		.shell_text = o->shell_text,
+		.settings = o->env,
+		.timeout_ms = INT64_MAX,
+		.capture = o->capture,
+	};
+
+	if (o->size != sizeof(*o) || !o->command || !o->command[0])
+		return err_set(err, CORDON_E_USAGE, "there is no command to run");
+	if (o->timeout && !quantity_parse_duration(str_from(o->timeout), &e.timeout_ms))
+		return err_set(err, CORDON_E_USAGE, "--timeout takes a duration, not '%s'",
+			       o->timeout);
+	*ret = e;
+	return 0;
+}
+
+int cordon_session_exec(const char *id, const struct cordon_exec_options *options, int *ret_code,
+			struct cordon_answer *ret, struct cordon_err *err)
+{
+	struct cordon_request req = CORDON_REQUEST;
+	cleanup_composition struct composition c;
+	struct plan plan = { .argv = options->command, .backend = "process",
+			     .profile = "worktree" };
+	struct tell_how how = { .json = options->json, .capture = options->capture };
+	cleanup_fd int fd = -1;
+	struct session_exec e;
+	struct run_result res;
+	bool dead;
+	int rc;
+
+	*ret_code = 125;
+	req.cwd = options->cwd;
+	if (composition_init(&c, &req, err) < 0 || read_options(options, &c, &e, err) < 0)
+		return -1;
+	run_result_init(&res);
+	fd = live_connect(id, &dead, &res.err);
+	if (fd >= 0 && session_exec(fd, &e, &c.arena, &res, &plan, &res.err) < 0)
+		res.started = false;
+	*ret_code = run_result_code(&res);
+	rc = tell_result(&c, &how, &res, &plan, ret, err);
+	run_result_release(&res);
+	return rc;
+}

@@ -1,0 +1,92 @@
+/* Telling how a command went; see tell.h. */
+#include "lib/tell.h"
+
+#include "lib/answer.h"
+
+/* Why nothing was run, and what to do: one line of the hint a line. */
+static void say_refusal(struct composition *c, const struct run_result *res)
+{
+	struct str hint = str_from(res->hint ? res->hint : "");
+
+	diag_error(&c->diags, (struct place){ 0 }, "cordon: %s", res->err.msg);
+	while (hint.n) {
+		size_t end = str_find(hint, '\n');
+
+		diag_error(&c->diags, (struct place){ 0 }, "cordon: %.*s", (int)end, hint.s);
+		hint = str_from_pos(hint, end < hint.n ? end + 1 : end);
+	}
+}
+
+/* One refusal in a line.  A command that was refused inside is told in the words
+ * that the message of the whole run would have, each pattern once; that message
+ * stands there already when it was the command itself. */
+static bool say_denial(struct composition *c, const struct run_result *res, size_t i)
+{
+	const struct denial *d = &res->denials.items[i];
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+
+	if (d->kind != DENIAL_COMMAND) {
+		denial_print(d, &line);
+		diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
+		return true;
+	}
+	for (size_t k = 0; k < i; k++)
+		if (res->denials.items[k].kind == DENIAL_COMMAND &&
+		    strcmp(res->denials.items[k].reason, d->reason) == 0)
+			return false;
+	if (!res->blocked)
+		diag_error(&c->diags, (struct place){ 0 }, "%s", d->reason);
+	return !res->blocked;
+}
+
+/* What was refused, as lines. */
+static void say_denials(struct composition *c, const struct run_result *res)
+{
+	const struct denials *d = &res->denials;
+	uint64_t more = d->left_out;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (shown == MAX_DENIAL_LINES)
+			more++;
+		else if (say_denial(c, res, i))
+			shown++;
+	}
+	if (more)
+		diag_error(&c->diags, (struct place){ 0 }, "denied: … and %llu more%s",
+			   (unsigned long long)more,
+			   res->audit.problem ? "" : " (see the audit log)");
+}
+
+static void say_lost(struct composition *c, const struct run_audit *a)
+{
+	if (a->lost)
+		diag_error(&c->diags, (struct place){ 0 },
+			   "cordon: warning: %llu events of this run are not in the audit log '%s'",
+			   (unsigned long long)a->lost, a->path);
+}
+
+int tell_result(struct composition *c, const struct tell_how *o, const struct run_result *res,
+		const struct plan *plan, struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES * 16);
+	struct json_out j = { .out = &out };
+
+	if (o->json) {
+		run_result_print(res, plan, &j);
+		buf_putc(&out, '\n');
+		if (!buf_ok(&out))
+			return err_nomem(err);
+	}
+	if (!res->started && !res->exec_errno && !res->blocked)
+		say_refusal(c, res);
+	if (res->exec_errno && !res->blocked)
+		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],
+			   run_exec_problem(res->exec_errno));
+	if (res->blocked)
+		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
+	if (!o->capture)
+		say_denials(c, res);
+	say_lost(c, &res->audit);
+	return answer_fill(ret, true, &out, c, 0, err);
+}

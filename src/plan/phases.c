@@ -1,0 +1,120 @@
+/* The phases of a session; see phases.h.
+ *
+ * The namespaces, the files, the limits of the tree and the sockets inside are
+ * made once.  What a phase changes is which hosts are allowed, the environment of
+ * new commands, and the limits that each process has by itself.
+ */
+#include "plan/phases.h"
+
+#include "plan/limits.h"
+#include "plan/net_inside.h"
+
+bool phases_are_open(const struct policy *p, const struct plan_request *r)
+{
+	if (!net_is_open(&p->base))
+		return false;
+	for (size_t i = 0; r->session && i < p->n_phases; i++)
+		if (!net_is_open(&p->phases[i].section))
+			return false;
+	return true;
+}
+
+bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
+		      const struct plan_request *r)
+{
+	return r->session && caps->net && caps->tproxy && !phases_are_open(p, r);
+}
+
+/* Those of the whole tree. */
+static const enum field_id tree_fields[] = { F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_CPUS,
+					     F_LIMITS_PROCESSES, F_LIMITS_DISK, F_NETWORK_EXPOSE,
+					     F_NETWORK_UPSTREAM_PROXY };
+
+static int check_fixed(const struct policy *p, const struct phase *phase, struct cordon_err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tree_fields); i++)
+		if (!field_value_eq(tree_fields[i], &p->base.f[tree_fields[i]],
+				    &phase->section.f[tree_fields[i]]))
+			return err_set(err, CORDON_E_HOST,
+				       "phase %.*s: %s cannot change while a session lives; write "
+				       "it outside the phases", STR_FMT(phase->name),
+				       fields[tree_fields[i]].key);
+	return 0;
+}
+
+/* A socket each, made inside at the start. */
+static int check_datagrams(const struct plan_net *base, const struct phase *phase,
+			   const struct plan_net *net, struct cordon_err *err)
+{
+	uint16_t have[MAX_NET_PORTS], want[MAX_NET_PORTS];
+	size_t n_have = net_datagram_ports(base, have), n_want;
+
+	n_want = MIN(net_datagram_ports(net, want), (size_t)MAX_NET_PORTS);
+	for (size_t i = 0; i < n_want; i++) {
+		size_t k = 0;
+
+		while (k < MIN(n_have, (size_t)MAX_NET_PORTS) && have[k] != want[i])
+			k++;
+		if (k == MIN(n_have, (size_t)MAX_NET_PORTS))
+			return err_set(err, CORDON_E_HOST,
+				       "phase %.*s: network.udp_allow names port %u, which the "
+				       "base does not; it cannot be added while a session lives",
+				       STR_FMT(phase->name), want[i]);
+	}
+	return 0;
+}
+
+/* Without a gate for every port there is only what there was at the start. */
+static int check_network(const struct policy *p, const struct phase *phase, struct cordon_err *err)
+{
+	static const enum field_id ids[] = { F_NETWORK_MODE, F_NETWORK_ALLOW, F_NETWORK_DENY,
+					     F_NETWORK_HOST_PORTS, F_NETWORK_UDP_ALLOW };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (!field_value_eq(ids[i], &p->base.f[ids[i]], &phase->section.f[ids[i]]))
+			return err_set(err, CORDON_E_HOST,
+				       "phase %.*s: %s differs from the base's, which needs %s "
+				       "(%s); this machine does not offer it: see cordon doctor",
+				       STR_FMT(phase->name), fields[ids[i]].key,
+				       host_feature_name(FEATURE_TPROXY),
+				       host_feature_about(FEATURE_TPROXY));
+	return 0;
+}
+
+int phases_check(const struct policy *p, const struct phase *phase, const struct plan_net *base,
+		 const struct plan_net *net, struct cordon_err *err)
+{
+	if (check_fixed(p, phase, err) < 0)
+		return -1;
+	return check_datagrams(base, phase, net, err);
+}
+
+int phases_compile(const struct policy *p, const struct net_options *o, struct plan *plan,
+		   struct cordon_err *err)
+{
+	struct plan_phase *phases = arena_new(plan->arena, p->n_phases + 1, sizeof(*phases));
+
+	if (!phases)
+		return err_nomem(err);
+	for (size_t i = 0; i < p->n_phases; i++) {
+		const struct phase *phase = &p->phases[i];
+
+		phases[i].name = arena_strndup(plan->arena, phase->name.s, phase->name.n);
+		if (!phases[i].name)
+			return err_nomem(err);
+		if (net_compile(p, &phase->section, o, plan->arena, &phases[i].net, err) < 0)
+			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
+		limits_compile(&phase->section, false, &phases[i].limits);
+	}
+	for (size_t i = 0; i < p->n_phases; i++) {
+		if (phases_check(p, &p->phases[i], &plan->net, &phases[i].net, err) < 0 ||
+		    (!o->gate && check_network(p, &p->phases[i], err) < 0))
+			return -1;
+		plan->limits.file_size = MAX(plan->limits.file_size, phases[i].limits.file_size);
+		plan->limits.open_files = MAX(plan->limits.open_files,
+					      phases[i].limits.open_files);
+	}
+	plan->phases = phases;
+	plan->n_phases = p->n_phases;
+	return 0;
+}

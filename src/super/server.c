@@ -1,0 +1,300 @@
+/* The supervisor's end of the control socket; see server.h. */
+#include "super/server.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "super/proc_read.h"
+#include "super/run_priv.h"
+#include "super/session_priv.h"
+
+#define CLIENTS_AT_ONCE	16
+
+void server_init(struct server *s, struct tree *tree, const struct session_ops *ops,
+		 const struct live *live)
+{
+	*s = (struct server){ .tree = tree, .ops = ops, .live = live, .epoll = -1,
+			      .begin_us = run_now_us(), .idle_us = run_now_us() };
+}
+
+int server_event_fd(const struct server *s)
+{
+	return s->epoll >= 0 ? s->epoll : s->live->control;
+}
+
+int64_t server_next_us(const struct server *s)
+{
+	return s->ops ? s->ops->next_us(s->ops->arg) : INT64_MAX;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static int answer_text(const struct client *c, enum control_type type, int number, const char *text)
+{
+	cleanup_control_out struct control_out o;
+	struct cordon_err ignored;
+
+	control_out_init(&o, type);
+	o.head.numbers[0] = number;
+	control_put(&o, 0, text);
+	return control_send(c->fd, &o, &ignored);
+}
+
+static int refuse(const struct client *c, const struct cordon_err *err)
+{
+	return answer_text(c, CONTROL_REFUSED, err->code, err->msg);
+}
+
+/* ---- the network -------------------------------------------------------- */
+
+/* One atomic step: the gate holds the new one, or everything stays. */
+static int change_network(struct server *s, const struct control_message *m, struct cordon_err *err)
+{
+	const struct plan_net *net;
+	struct gate_status gate;
+	int rc;
+
+	if (!s->tree->network.gate && m && m->head.type != CONTROL_PHASE)
+		return err_set(err, CORDON_E_HOST,
+			       "this cordon was started without a gate, so its network cannot "
+			       "change; start a session, or a run with an allowlist");
+	if (s->ops->change(s->ops->arg, m, &net, err) < 0)
+		return -1;
+	rc = s->tree->network.gate ? gate_set_policy(s->tree->network.gate, net, err) : 0;
+	s->ops->settle(s->ops->arg, rc == 0);
+	if (rc < 0)
+		return -1;
+	if (s->tree->network.gate) {
+		gate_get_status(s->tree->network.gate, &gate);
+		run_report_generation(s->tree->reporter, gate.generation);
+	}
+	s->changed = true;
+	return 0;
+}
+
+static int answer_change(struct client *c, struct control_message *m, struct cordon_err *err)
+{
+	struct server *s = c->server;
+	char text[64];
+	struct gate_status gate = { .generation = 1 };
+
+	if (change_network(s, m, err) < 0)
+		return -1;
+	/* Before anybody hears that it is done. */
+	session_write_status(s);
+	if (s->tree->network.gate)
+		gate_get_status(s->tree->network.gate, &gate);
+	snprintf(text, sizeof(text), "generation %llu\n", (unsigned long long)gate.generation);
+	return answer_text(c, CONTROL_DONE, 0, text);
+}
+
+/* ---- status ------------------------------------------------------------- */
+
+/* What is alive inside, init aside. */
+static void count_tree(const struct tree *t, int64_t *ret_processes, int64_t *ret_bytes)
+{
+	int fd = t->fds.fd[NATIVE_PROC] < 0 ? -1 : openat(t->fds.fd[NATIVE_PROC], ".",
+							  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct proc_status status;
+	struct dirent *d;
+
+	*ret_processes = *ret_bytes = 0;
+	if (!dir)
+		fd_close(&fd);
+	while (dir && (d = readdir(dir))) {
+		if (d->d_name[strspn(d->d_name, "0123456789")] || strcmp(d->d_name, "1") == 0 ||
+		    !proc_read_status(t->fds.fd[NATIVE_PROC], d->d_name, &status))
+			continue;
+		++*ret_processes;
+		*ret_bytes += status.anon + status.shmem + status.swap;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void server_print_status(const struct server *s, struct json_out *j)
+{
+	struct gate_status gate = { .generation = 1 };
+	int64_t processes, bytes;
+
+	if (s->tree->network.gate)
+		gate_get_status(s->tree->network.gate, &gate);
+	count_tree(s->tree, &processes, &bytes);
+	json_key(j, "run_id");
+	json_put_text(j, s->tree->reporter->res->run_id);
+	json_key(j, "pid");
+	json_put_int(j, getpid());
+	session_print_status(s, j);
+	if (s->ops)
+		s->ops->print(s->ops->arg, j);
+	json_key(j, "generation");
+	json_put_int(j, (int64_t)gate.generation);
+	json_key(j, "connections");
+	json_put_int(j, gate.connections);
+	json_key(j, "processes");
+	json_put_int(j, processes);
+	json_key(j, "memory_kb");
+	json_put_int(j, bytes / 1024);
+	json_key(j, "alive_ms");
+	json_put_int(j, (run_now_us() - s->begin_us) / 1000);
+	json_key(j, "denials");
+	denials_print(&s->tree->reporter->res->denials, j);
+}
+
+static int answer_status(struct client *c, struct control_message *m, struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES / 2);
+	struct json_out j = { .out = &out, .indent = m->head.numbers[0] ? 0 : 2 };
+
+	json_open(&j, '{');
+	server_print_status(c->server, &j);
+	json_close(&j, '}');
+	buf_putc(&out, '\n');
+	if (!buf_ok(&out))
+		return err_nomem(err);
+	return answer_text(c, CONTROL_DONE, 0, buf_text(&out));
+}
+
+/* ---- requests ----------------------------------------------------------- */
+
+static const struct {
+	int (*answer)(struct client *c, struct control_message *m, struct cordon_err *err);
+	bool in_run;		/* or in a session only */
+} requests[N_CONTROL_TYPES] = {
+	[CONTROL_EXEC] = { session_answer_exec, false },
+	[CONTROL_SIGNAL] = { session_answer_signal, false },
+	[CONTROL_PHASE] = { answer_change, true },
+	[CONTROL_NETWORK] = { answer_change, true },
+	[CONTROL_ALLOW] = { answer_change, true },
+	[CONTROL_STATUS] = { answer_status, true },
+};
+
+/* False: the connection is over. */
+static bool answer(struct client *c)
+{
+	cleanup_control struct control_message m = CONTROL_MESSAGE;
+	struct cordon_err err = { 0 };
+	int rc = control_recv(c->fd, MSG_DONTWAIT, &m, &err);
+
+	if (rc <= 0)
+		return rc < 0 && err.code == CORDON_E_NONE;
+	if (!requests[m.head.type].answer)
+		return false;
+	if (!c->server->ops || (!c->server->session && !requests[m.head.type].in_run))
+		err_set(&err, CORDON_E_USAGE, "this is a run: it takes no '%s'; see cordon session",
+			control_type_name((enum control_type)m.head.type));
+	else if (requests[m.head.type].answer(c, &m, &err) == 0)
+		return true;
+	return refuse(c, &err) == 0;
+}
+
+/* Only its own user may speak to a supervisor, root included. */
+static bool is_own_user(int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
+}
+
+static int greet(const struct client *c)
+{
+	const struct plan *p = c->server->tree->plan;
+	cleanup_control_out struct control_out o;
+	struct cordon_err ignored;
+
+	control_out_init(&o, CONTROL_HELLO);
+	o.head.numbers[HELLO_OUTPUT] = p->limits.output;
+	o.head.numbers[HELLO_OUTPUT_COUNTED] = session_counts_output(c->server->session);
+	o.head.numbers[HELLO_IS_SESSION] = c->server->session != NULL;
+	return control_send(c->fd, &o, &ignored);
+}
+
+static void accept_one(struct server *s)
+{
+	cleanup_fd int fd = accept4(s->live->control, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct epoll_event e = { .events = EPOLLIN };
+	struct client *c;
+
+	if (fd < 0 || s->n_clients == MAX_SESSION_CLIENTS || !is_own_user(fd))
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return;
+	*c = (struct client){ .server = s, .fd = fd, .next = s->clients };
+	e.data.ptr = c;
+	if (greet(c) < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
+		free(c);
+		return;
+	}
+	(void)fd_take(&fd);
+	s->clients = c;
+	s->n_clients++;
+}
+
+/* The first one that asks makes it: most runs are asked nothing. */
+static int open_epoll(struct server *s)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return -1;
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->live->control, &e) < 0)
+		fd_close(&s->epoll);
+	return s->epoll < 0 ? -1 : 0;
+}
+
+void server_close_client(struct client *c)
+{
+	struct server *s = c->server;
+	struct client **at = &s->clients;
+
+	session_forget_client(c);
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	s->n_clients--;
+	s->idle_us = run_now_us();
+	close(c->fd);
+	free(c);
+}
+
+void server_work(struct server *s)
+{
+	struct epoll_event events[CLIENTS_AT_ONCE];
+	struct cordon_err ignored;
+	int n = 0;
+
+	if (server_next_us(s) <= run_now_us())
+		(void)!change_network(s, NULL, &ignored);
+	if (s->live->control >= 0 && (s->epoll >= 0 || open_epoll(s) == 0))
+		n = epoll_wait(s->epoll, events, CLIENTS_AT_ONCE, 0);
+	/* An answer closes no connection but its own. */
+	for (int i = 0; i < n; i++) {
+		struct client *c = events[i].data.ptr;
+
+		if (!c)
+			accept_one(s);
+		else if (!answer(c))
+			server_close_client(c);
+	}
+	session_write_status(s);
+}
+
+void server_release(struct server *s)
+{
+	while (s->clients)
+		server_close_client(s->clients);
+	fd_close(&s->epoll);
+}

@@ -1,0 +1,265 @@
+/* The enclosed tree; see tree.h.
+ *
+ * Runs in the supervisor, which owns the loop.
+ */
+#include "super/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/native/syscalls.h"
+#include "base/fd.h"
+#include "super/disk.h"
+#include "super/guard.h"
+#include "super/live.h"
+#include "super/run_priv.h"
+
+void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
+	       struct run_reporter *reporter)
+{
+	*t = (struct tree){
+		.plan = plan,
+		.reporter = reporter,
+		.cgroup = caps->cgroup,
+		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
+		.fds = NATIVE_NO_FDS,
+		.alive = { -1, -1 },
+		.userns = -1,
+		.mntns = -1,
+		.look_at_us = INT64_MAX,
+	};
+	caller_init(&t->caller);
+}
+
+/* ---- starting ----------------------------------------------------------- */
+
+static int clone_init(struct tree *t, const struct native_stdio *io,
+		      struct cordon_err *err)
+{
+	struct native_groups groups = { .cgroup = limiter_cgroup_fd(t->limiter) };
+	int rc;
+
+	static_assert(ARRAY_SIZE(groups.entries) == MAX_LIMITER_ENTRIES, "all of them fit");
+	if (groups.cgroup < 0 &&
+	    limiter_open_entries(t->limiter, groups.entries, &groups.n_entries, err) < 0)
+		return -1;
+	rc = native_clone(t->plan, io, &groups, &t->child, err);
+	for (size_t i = 0; i < groups.n_entries; i++)
+		fd_close(&groups.entries[i]);
+	if (rc < 0 || t->child.in_cgroup || groups.n_entries)
+		return rc;
+	return limiter_join(t->limiter, t->child.pid, err);
+}
+
+/* What must be there before anything is cloned. */
+static int prepare(struct tree *t, struct cordon_err *err)
+{
+	struct plan_limits limits = t->plan->limits;
+
+	/* Root's groups are not the tree's, and the guard acts with ours. */
+	if (t->plan->uid == 0 && caller_leave_groups(&t->caller, err) < 0)
+		return -1;
+	/* Where a root covers it, it must be there to be masked. */
+	if (t->plan->mask_live_root && live_make_root(t->plan->live_root, err) < 0)
+		return -1;
+	/* init is none of the command's processes. */
+	if (limits.processes != INT64_MAX)
+		limits.processes++;
+	if (limiter_new(&limits, t->cgroup, &t->limiter, err) < 0)
+		return -1;
+	if (network_start(&t->network, t->plan, &t->child, t->reporter, err) < 0)
+		return -1;
+	if (pipe2(t->alive, O_CLOEXEC) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
+	return 0;
+}
+
+/* While init can still be looked at. */
+static int open_namespaces(struct tree *t, struct cordon_err *err)
+{
+	char path[64];
+
+	if (!(t->plan->asks || t->plan->limits.roots != INT64_MAX) ||
+	    !(t->plan->clone_flags & CLONE_NEWUSER))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", t->child.pid);
+	t->userns = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", t->child.pid);
+	t->mntns = open(path, O_RDONLY | O_CLOEXEC);
+	if (t->userns < 0 || t->mntns < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the namespaces of the tree");
+	return 0;
+}
+
+int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err *err)
+{
+	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0)
+		return -1;
+	if (t->plan->limits.roots != INT64_MAX &&
+	    disk_start(t->plan, t->userns, &t->disk, err) < 0)
+		return -1;
+	/* The maps are written, which needs a dumpable child of a dumpable
+	 * parent; from here on nobody looks into this process. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
+	if (native_send(&t->child, NATIVE_GO, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot start init");
+	return 0;
+}
+
+int tree_join(struct tree *t, struct cordon_err *err)
+{
+	if (t->disk)
+		disk_join(t->disk, t->fds.fd[NATIVE_PROC]);
+	if (network_join(&t->network, &t->fds, err) < 0)
+		return -1;
+	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
+		if (t->fds.fd[i] >= 0 && limiter_add_fs(t->limiter, t->fds.fd[i], err) < 0)
+			return -1;
+	/* The plan has no such limits where nothing can count them. */
+	if (t->fds.fd[NATIVE_PROC] < 0 && t->cgroup == HOST_CGROUP_NONE)
+		return 0;
+	if (limiter_start(t->limiter, t->fds.fd[NATIVE_PROC], t->child.pid, err) < 0)
+		return -1;
+	t->look_at_us = run_now_us();
+	return 0;
+}
+
+/* ---- while it runs ------------------------------------------------------ */
+
+/* The first call that makes a name, or executes something where commands are
+ * blocked: now there is something to guard.  Runs that do neither pay nothing.
+ * The listener is the guard's alone from here on: when it is gone, the calls
+ * fail. */
+int tree_start_guard(struct tree *t, struct cordon_err *err)
+{
+	struct guard_options o = {
+		.names = (const char *const *)t->plan->guarded,
+		.n_names = t->plan->n_guarded,
+		.plan = t->plan->n_rules ? t->plan : NULL,
+		.listener = t->fds.fd[NATIVE_LISTENER],
+		.userns = t->userns,
+		.mntns = t->mntns,
+		.ruleset = t->fds.fd[NATIVE_RULESET],
+		.alive = t->alive[0],
+	};
+	int rc = guard_start(&o, &t->guard, err);
+
+	fd_close(&t->fds.fd[NATIVE_LISTENER]);
+	return rc < 0 ? -1 : guard_recv_ready(t->guard, err);
+}
+
+bool tree_read_denials(struct tree *t)
+{
+	struct guard_denial d;
+
+	/* Not for as long as they come: the limits are looked at in between. */
+	for (int i = 0; i < MAX_DENIALS && t->guard; i++) {
+		if (guard_read_denial(t->guard, &d) <= 0)
+			return true;
+		if (!d.rule) {
+			run_report_file(t->reporter, d.what);
+		} else if (d.rule <= t->plan->n_rules) {
+			t->blocked = t->plan->rules[d.rule - 1].message;
+			run_report_command(t->reporter, d.what, t->blocked,
+					   "commands.block without the pattern");
+		}
+	}
+	return !t->guard;
+}
+
+enum limit_kind tree_check(struct tree *t)
+{
+	int64_t now = run_now_us(), wait_us = -1;
+	enum limit_kind over;
+
+	if (now < t->look_at_us)
+		return LIMIT_OK;
+	over = limiter_check(t->limiter, &wait_us);
+	t->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
+	return over;
+}
+
+void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS])
+{
+	bool guarding = t->guard != NULL;
+
+	fds[TREE_CHILD] = (struct pollfd){ .fd = t->child.pidfd, .events = POLLIN };
+	fds[TREE_CONTROL] = (struct pollfd){ .fd = t->child.control, .events = POLLIN };
+	fds[TREE_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(t->limiter),
+					     .events = POLLIN | POLLPRI };
+	fds[TREE_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(t->guard) : -1,
+					   .events = POLLIN };
+	fds[TREE_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : t->fds.fd[NATIVE_LISTENER],
+					      .events = POLLIN };
+	fds[TREE_NETWORK] = (struct pollfd){ .fd = network_event_fd(&t->network),
+					     .events = POLLIN };
+	fds[TREE_DISK] = (struct pollfd){ .fd = t->disk ? disk_event_fd(t->disk) : -1,
+					  .events = POLLIN };
+}
+
+int64_t tree_next_us(const struct tree *t)
+{
+	return MIN(t->look_at_us, audit_next_us(t->reporter->audit));
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+bool tree_is_gone(const struct tree *t)
+{
+	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Without a pid namespace it is init that must do it, and then ends. */
+void tree_kill(const struct tree *t)
+{
+	if (t->plan->clone_flags & CLONE_NEWPID)
+		sys_pidfd_send_signal(t->child.pidfd, SIGKILL);
+	else
+		native_send(&t->child, NATIVE_TERMINATE, SIGKILL);
+}
+
+void tree_wait(struct tree *t)
+{
+	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
+	int status;
+
+	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
+		;
+	sys_pidfd_send_signal(t->child.pidfd, SIGKILL);
+	while (waitpid(t->child.pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+void tree_stop(struct tree *t)
+{
+	guard_stop(t->guard);
+	t->guard = NULL;
+	network_stop(&t->network);
+}
+
+void tree_release(struct tree *t)
+{
+	disk_stop(t->disk);
+	limiter_free(t->limiter);
+	for (size_t i = 0; i < 2; i++)
+		fd_close(&t->alive[i]);
+	fd_close(&t->userns);
+	fd_close(&t->mntns);
+	fd_close(&t->child.pidfd);
+	fd_close(&t->child.control);
+	fd_close(&t->child.ruleset);
+	for (int i = 0; i < N_NATIVE_FDS; i++)
+		fd_close(&t->fds.fd[i]);
+	/* Nothing of the tree is left to look; and the next run's maps need it. */
+	caller_release(&t->caller);
+}

@@ -1,0 +1,67 @@
+/* The enclosed tree of processes, whatever runs in it: init, what bounds it, what
+ * guards it and its network.  A run has one for one command, a session one for
+ * many. */
+#ifndef SUPER_TREE_H
+#define SUPER_TREE_H
+
+#include <poll.h>
+
+#include "backend/native/native.h"
+#include "super/caller.h"
+#include "super/limiter.h"
+#include "super/network.h"
+#include "super/report.h"
+
+struct disk;
+struct guard;
+
+/* Killing init ends everything inside, and so does the end of this process. */
+struct tree {
+	const struct plan *plan;
+	struct run_reporter *reporter;
+	struct native_child child;
+	struct native_fds fds;
+	struct limiter *limiter;
+	enum host_cgroup cgroup;
+	struct guard *guard;
+	struct disk *disk;	/* NULL: not counted */
+	struct network network;
+	int alive[2];		/* the guard reads the end of us from it */
+	int userns, mntns;	/* of the tree, for the guard; or -1 */
+	struct caller caller;	/* what this process was before */
+	int64_t look_at_us;	/* when the limits are due */
+	const char *blocked;	/* the message of the last command that was refused */
+};
+
+/* What is polled for a tree. */
+enum { TREE_CHILD, TREE_CONTROL, TREE_LIMITER, TREE_GUARD, TREE_LISTENER, TREE_NETWORK,
+       TREE_DISK, N_TREE_POLLS };
+
+void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
+	       struct run_reporter *reporter);
+/* Clone init and let it work; `io` stays the caller's.  From here on nobody can
+ * look into this process. */
+int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err *err) MUST_USE;
+/* NATIVE_READY came. */
+int tree_join(struct tree *t, struct cordon_err *err) MUST_USE;
+/* To be called when TREE_LISTENER is readable.  -1 also where the tree has ended
+ * meanwhile. */
+int tree_start_guard(struct tree *t, struct cordon_err *err) MUST_USE;
+/* What the guard refused.  False: there may be more. */
+bool tree_read_denials(struct tree *t);
+/* The limits of the tree, where they are due; each is said once. */
+enum limit_kind tree_check(struct tree *t);
+void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
+/* When tree_check() is due, the log is to be written, or the network has to work. */
+int64_t tree_next_us(const struct tree *t);
+/* Is init not there any more? */
+bool tree_is_gone(const struct tree *t);
+void tree_kill(const struct tree *t);
+/* Kill, and wait until nothing of it is left. */
+void tree_wait(struct tree *t);
+/* After that: the workers beside it end, too, and the limiter alone is left, for
+ * what it counted. */
+void tree_stop(struct tree *t);
+void tree_release(struct tree *t);
+
+#endif

@@ -1,0 +1,698 @@
+#!/usr/bin/env bats
+# run-as: root user
+# `cordon session` from outside: a cordon that stays, commands in it, its network
+# while it lives, and how it ends.
+#
+# Shell text in single quotes is for the shell inside:
+# shellcheck disable=SC2016
+# Each test is a shell of its own, on purpose:
+# shellcheck disable=SC2030,SC2031
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cordon=${CORDON:-build/cordon}
+	work=$BATS_TEST_TMPDIR/work
+	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
+	chmod 700 "$BATS_TEST_TMPDIR/runtime"
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
+	live=$XDG_RUNTIME_DIR/cordon
+	cd "$work" || return
+	unset ANTHROPIC_API_KEY
+}
+
+teardown() {
+	for folder in "$live"/*/; do
+		[ ! -d "$folder" ] || "$cordon" session stop "$(basename "$folder")" || true
+	done
+	[ -z "${server-}" ] || kill "$server"
+	# Nothing of a session is left in its folder.
+	[ -z "$(ls -A "$live" 2>/dev/null)" ]
+}
+
+start() {
+	"$cordon" session start --name s "$@"
+}
+
+inside() {
+	"$cordon" session exec s -- "$@"
+}
+
+# Is the status JSON, and does the Python expression over d hold?
+status_is() {
+	"$cordon" session status s --json | /usr/bin/python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+assert ($1), d"
+}
+
+json() {
+	/usr/bin/python3 -c "
+import json, sys
+d = json.loads(sys.argv[1])
+assert ($1), d" "$output"
+}
+
+supervisor() {
+	"$cordon" session status s --json |
+		/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'
+}
+
+# Wait up to 5 s until the command succeeds.
+soon() {
+	for _ in $(seq 100); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	return 1
+}
+
+# A number of seconds that no other sleep on this machine has.
+marker() {
+	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
+}
+
+gone() {
+	! pgrep -f "sleep $1" >/dev/null
+}
+
+runs() {
+	pgrep -f "sleep $1" >/dev/null
+}
+
+has_gate() {
+	"$cordon" doctor --json | /usr/bin/python3 -c "
+import json, sys
+f = {x['name']: x['available'] for x in json.load(sys.stdin)['features']}
+sys.exit(not (f['net'] and f['tproxy']))"
+}
+
+# A server on the loopback that answers a line with a line, and keeps the number
+# of bytes it got in a file; $port is its port.
+serve() {
+	/usr/bin/python3 - "$work" 3>&- <<'PY' &
+import os, socket, sys, threading
+os.chdir(sys.argv[1])
+s = socket.create_server(("127.0.0.1", 0))
+total, lock = 0, threading.Lock()
+def talk(c):
+    global total
+    try:
+        while data := c.recv(4096):
+            with lock:
+                total += len(data)
+                with open("count.new", "w") as f:
+                    f.write(str(total))
+                os.rename("count.new", "count")
+            c.sendall(b"yes\n")
+    except OSError:
+        pass
+with open("port.new", "w") as f:
+    f.write(str(s.getsockname()[1]))
+os.rename("port.new", "port")
+while True:
+    threading.Thread(target=talk, args=s.accept()[:1], daemon=True).start()
+PY
+	server=$!
+	soon test -e port
+	port=$(cat port)
+}
+
+# One question to a host; prints the answer.
+ask() {
+	inside /usr/bin/python3 -c "
+import socket, sys
+try:
+    c = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+    c.sendall(b'?\n')
+    print(c.recv(100).decode().strip() or 'cut')
+except OSError:
+    print('refused')" "$1" "$port"
+}
+
+@test "start, exec, status, stop" {
+	run --separate-stderr start
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	id=$output
+	grep -Eq '^[0-9a-f]{16}$' <<<"$id"
+	[ "$(stat -c %a "$live/$id")" = 700 ]
+	[ -S "$live/$id/control" ]
+	"$cordon" ps | grep -q "^$id.* s (session)$"
+	[ "$(inside echo a b)" = "a b" ]
+	[ "$("$cordon" session exec "$id" -- pwd)" = "$work" ]
+	[ "$("$cordon" session exec "$(supervisor)" -c 'echo $((1+2))')" = 3 ]
+	status_is "d['name'] == 's' and d['session'] and d['commands'] == 0 and d['phase'] is None"
+	run -0 "$cordon" session stop s
+	run -1 "$cordon" session stop s
+	run -125 --separate-stderr inside true
+	[ "$stderr" = "cordon: no live cordon is called 's'; see cordon ps" ]
+}
+
+@test "exit codes, messages and results are those of a run" {
+	start --block-command id --block-command 'rm -rf /'
+	for code in 0 1 42 123; do
+		run -"$code" inside sh -c "exit $code"
+	done
+	run -143 inside sh -c 'kill -TERM $$'
+	run -127 inside no-such-command
+	[ "$output" = "cordon: no-such-command: command not found" ]
+	run -126 inside /etc/hostname
+	run -126 inside id
+	[ "$output" = "Command blocked by sandbox policy: id" ] || grep -q 'blocked by' <<<"$output"
+	run -126 "$cordon" session exec s -c 'echo a; id'
+	run -0 inside sh -c 'sh -c "rm -rf /" || echo not so'
+	grep -q 'not so' <<<"$output"
+	run -0 --separate-stderr "$cordon" session exec s --json -- sh -c 'echo out; echo err >&2'
+	json "d['stdout'] == 'out\n' and d['stderr'] == 'err\n' and d['exit_code'] == 0 and d['enforced']"
+	run -3 "$cordon" session exec s --result r.json -- sh -c 'echo through; exit 3'
+	[ "$output" = through ]
+	grep -q '"exit_code":3' r.json
+	run -125 "$cordon" session exec s --cwd /no/such/place -- true
+	grep -q "cannot enter the working directory" <<<"$output"
+	run -2 "$cordon" session exec s --timeout soon -- true
+	run -2 "$cordon" session exec s
+}
+
+@test "the time of one command; the others go on" {
+	start
+	mark=$(marker)
+	"$cordon" session exec s -- sleep "$mark" 3>&- &
+	soon runs "$mark"
+	run -124 "$cordon" session exec s --timeout 100ms -- sh -c 'trap "" TERM; sleep 10; sleep 10'
+	run -124 "$cordon" session exec s --timeout 100ms --json -- sh -c 'echo before; sleep 10'
+	json "d['timed_out'] and d['limit'] == 'wall' and d['stdout'] == 'before\n'"
+	# What a command that is stopped has started is stopped, too.
+	other=$(marker)
+	run -124 "$cordon" session exec s --timeout 300ms -- sh -c "set -m; (trap '' TERM; sleep $other; sleep $other) & wait"
+	soon gone "$other"
+	runs "$mark"
+	"$cordon" session stop s
+	wait
+	gone "$mark"
+}
+
+@test "files in /tmp and background processes last for the session" {
+	start
+	mark=$(marker)
+	inside sh -c "echo kept >/tmp/file; echo here >file; sleep $mark & :" >/dev/null </dev/null 2>&1
+	[ "$(inside cat /tmp/file)" = kept ]
+	[ "$(cat file)" = here ]
+	runs "$mark"
+	[ "$(inside sh -c 'cat /proc/[0-9]*/comm | grep -c sleep')" -ge 1 ]
+	inside setsid -f sh -c "trap '' TERM HUP INT; while :; do sleep $mark; done" >/dev/null 2>&1
+	inside sh -c "sleep $mark & kill -STOP \$!" >/dev/null 2>&1
+	"$cordon" session stop s
+	gone "$mark"
+	start
+	run -1 inside test -e /tmp/file
+}
+
+@test "many at once" {
+	start
+	for i in $(seq 40); do
+		inside sh -c "read -r x <&0; echo \$x $i" >"out.$i" <<<"line" 3>&- &
+	done
+	wait
+	for i in $(seq 40); do
+		[ "$(cat "out.$i")" = "line $i" ]
+	done
+	status_is "d['commands'] == 0"
+}
+
+@test "the environment is the policy's, for each command" {
+	cat >cordon.toml <<'TOML'
+[env]
+pass = ["PATH", "PLAIN"]
+[phase.build.env]
+pass = ["PATH", "PLAIN", "BUILD_WORD"]
+set = { PHASE = "build" }
+TOML
+	start
+	export PLAIN=one BUILD_WORD=secret ANTHROPIC_API_KEY=key CORDON_STATUS=/etc/passwd
+	[ "$(inside sh -c 'echo $PLAIN,$BUILD_WORD,$PHASE,$ANTHROPIC_API_KEY,$CORDON_STATUS')" = \
+		one,,,,/dev/cordon/status.json ]
+	"$cordon" session phase s build
+	[ "$(inside sh -c 'echo $PLAIN,$BUILD_WORD,$PHASE')" = one,secret,build ]
+	PLAIN=two run -0 "$cordon" session exec s --env MORE=x --env ANTHROPIC_API_KEY -- env
+	grep -q '^MORE=x$' <<<"$output"
+	grep -q '^PLAIN=two$' <<<"$output"
+	grep -q ANTHROPIC <<<"$output" && return 1
+	"$cordon" session phase s
+	# The secret of the old phase is in no command that starts now.
+	[ "$(inside sh -c 'echo $PLAIN,$BUILD_WORD,$PHASE')" = one,, ]
+	inside sh -c 'cat /proc/[0-9]*/environ; env' >all 2>/dev/null || true
+	grep -q PLAIN= all
+	run ! grep -qa secret all
+}
+
+@test "where a command runs" {
+	mkdir -p sub
+	start
+	cd sub || return
+	[ "$(inside pwd)" = "$work/sub" ]
+	cd / || return
+	[ "$(inside pwd)" = "$work" ]
+	[ "$("$cordon" session exec s --cwd /tmp -- pwd)" = /tmp ]
+	cd "$work" || return
+}
+
+@test "names" {
+	start
+	run -2 start
+	grep -q "there is a live session 's'" <<<"$output"
+	for bad in '' a/b .. -x 123 0123456789abcdef 'a b'; do
+		run -2 "$cordon" session start --name "$bad"
+	done
+	run -2 "$cordon" session start -- true
+	run -2 "$cordon" session start --idle soon
+	run -2 "$cordon" session start --owner me
+	"$cordon" session start --name other.1
+	[ "$("$cordon" ps | wc -l)" -eq 2 ]
+	# Of many that start at once with one name, one does.
+	for i in $(seq 8); do
+		"$cordon" session start --name same >"started.$i" 2>/dev/null 3>&- &
+	done
+	wait
+	[ "$(cat started.* | wc -l)" -eq 1 ]
+}
+
+@test "what a phase cannot change is refused when the session starts" {
+	printf '[phase.a.limits]\nmemory = "64M"\n' >cordon.toml
+	run -125 start
+	grep -q 'phase a: limits.memory cannot change while a session lives' <<<"$output"
+	printf '[phase.a.network]\nexpose = [8080]\n' >cordon.toml
+	run -125 start
+	grep -q 'phase a: network.expose' <<<"$output"
+	printf '[phase.a.limits]\nfile_size = "1K"\n[phase.b.limits]\nopen_files = 16\n' >cordon.toml
+	start
+	run -2 "$cordon" session phase s c
+	[ "$output" = "cordon: the policy has no phase 'c'" ]
+	inside sh -c 'head -c 5000 /dev/zero >big'
+	"$cordon" session phase s a
+	run -153 inside sh -c 'head -c 5000 /dev/zero >big'
+	"$cordon" session phase s b
+	[ "$(inside sh -c 'ulimit -n')" = 16 ]
+	"$cordon" session phase s
+	[ "$(inside sh -c 'ulimit -n')" -gt 16 ]
+}
+
+@test "a switch of phases is one of the network, and cuts what it refuses" {
+	has_gate || skip "this machine has no gate for every port"
+	serve
+	cat >cordon.toml <<TOML
+[network]
+mode = "no-network"
+[phase.open.network]
+mode = "allowlist"
+allow = ["a.test:$port"]
+tls = "name-only"
+[phase.wide.network]
+mode = "public"
+tls = "name-only"
+TOML
+	start --connect-to "a.test:$port:127.0.0.1:$port" --connect-to "b.test:$port:127.0.0.1:$port"
+	[ "$(ask a.test)" = refused ]
+	[ "$("$cordon" session phase s open)" = "generation 2" ]
+	status_is "d['phase'] == 'open' and d['generation'] == 2 and d['network']['allow'] == ['a.test:$port']"
+	[ "$(ask a.test)" = yes ]
+	[ "$(ask b.test)" = refused ]
+	inside /usr/bin/python3 -c "
+import socket, time
+c = socket.create_connection(('a.test', $port), 5)
+print('open', flush=True)
+try:
+    while True:
+        c.sendall(b'x' * 100)
+        time.sleep(0.002)
+except OSError:
+    print('cut', flush=True)" >long 3>&- &
+	soon grep -q open long
+	soon test -s count
+	status_is "d['connections'] == 1"
+	"$cordon" session phase s
+	soon grep -q cut long
+	first=$(cat count)
+	sleep 0.3
+	[ "$(cat count)" = "$first" ]
+	wait %2 2>/dev/null || wait -n || true
+	[ "$(ask a.test)" = refused ]
+	"$cordon" session phase s wide
+	[ "$(ask b.test)" = yes ]
+	status_is "d['generation'] == 4 and any(x['host'] == 'b.test' for x in d['denials'])"
+	# What was refused while a command ran is in its result.
+	"$cordon" session phase s
+	run -0 "$cordon" session exec s --json -- /usr/bin/python3 -c "
+import socket
+try: socket.create_connection(('c.test', 80), 5)
+except OSError: pass"
+	json "[x['host'] for x in d['denials']] == ['c.test']"
+}
+
+@test "allow and network, within the ceilings, for a time" {
+	has_gate || skip "this machine has no gate for every port"
+	serve
+	mkdir -p "$HOME/.config/cordon"
+	cat >"$HOME/.config/cordon/cordon.toml" <<'TOML'
+[network]
+mode = "allowlist"
+allow = ["**.test"]
+TOML
+	unset XDG_CONFIG_HOME
+	start --tls name-only --connect-to "a.test:$port:127.0.0.1:$port" \
+		--connect-to "x.b.test:$port:127.0.0.1:$port"
+	[ "$(ask a.test)" = refused ]
+	"$cordon" session allow s a.test
+	[ "$(ask a.test)" = yes ]
+	[ "$(ask x.b.test)" = refused ]
+	"$cordon" session allow s '*.b.test' --for 1s
+	[ "$(ask x.b.test)" = yes ]
+	expired() {
+		[ "$(ask x.b.test)" = refused ]
+	}
+	soon expired
+	[ "$(ask a.test)" = yes ]
+	# What a ceiling does not allow changes nothing.
+	before=$("$cordon" session status s --json | grep -o '"generation":[0-9]*')
+	run -2 "$cordon" session allow s evil.example
+	grep -q "'evil.example' cannot be allowed" <<<"$output"
+	run -2 "$cordon" session allow s 'http://bad/'
+	run -2 "$cordon" session network s --network some
+	run -2 "$cordon" session network s --network public --allow-host a.test
+	[ "$("$cordon" session status s --json | grep -o '"generation":[0-9]*')" = "$before" ]
+	[ "$(ask a.test)" = yes ]
+	"$cordon" session network s --allow-host x.b.test
+	[ "$(ask a.test)" = refused ]
+	[ "$(ask x.b.test)" = yes ]
+	"$cordon" session network s --network no-network
+	[ "$(ask x.b.test)" = refused ]
+	# A ceiling of an allowlist stays one.
+	"$cordon" session network s --network public
+	status_is "d['network']['mode'] == 'allowlist'"
+	[ "$(ask a.test)" = yes ]
+	# A file that is changed meanwhile has no say.
+	printf '[network]\nmode = "public"\n' >"$HOME/.config/cordon/cordon.toml"
+	run -2 "$cordon" session allow s evil.example
+}
+
+@test "phase, allow, network and status work on a run" {
+	has_gate || skip "this machine has no gate for every port"
+	printf '[phase.shut.network]\nmode = "no-network"\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
+	"$cordon" run -- sh -c 'touch ready; sleep 30' 3>&- &
+	soon test -e ready
+	id=$(ls "$live")
+	"$cordon" session status "$id" --json | grep -q '"session":false.*"allow":\["a.test"\]'
+	[ "$("$cordon" session allow "$id" b.test)" = "generation 2" ]
+	[ "$("$cordon" session phase "$id" shut)" = "generation 3" ]
+	"$cordon" session status "$id" --json | grep -q '"phase":"shut","network":{"mode":"no-network"'
+	run -125 "$cordon" session exec "$id" -- true
+	"$cordon" kill "$id"
+	rm ready
+	"$cordon" run --network no-network -- sh -c 'touch ready; sleep 30' 3>&- &
+	soon test -e ready
+	run -125 "$cordon" session allow "$(ls "$live")" b.test
+	grep -q 'started without a gate' <<<"$output"
+	"$cordon" kill "$(ls "$live")"
+	wait || true
+}
+
+@test "the status that the inside reads" {
+	printf '[limits]\nprocesses = 77\n[phase.b.network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
+	has_gate || printf '[limits]\nprocesses = 77\n' >cordon.toml
+	start
+	inside sh -c 'cat $CORDON_STATUS' | grep -q '"phase":null.*"processes":77.*"generation":1'
+	run -0 inside sh -c 'f=$CORDON_STATUS; d=${f%/*}
+		(echo x >$f) 2>/dev/null || echo no-write
+		rm -f $f 2>/dev/null; test -e $f && echo there
+		(echo x >$d/other) 2>/dev/null || echo no-new
+		chmod 777 $d 2>/dev/null || echo no-mode
+		ls -A $d'
+	[ "$output" = $'no-write\nthere\nno-new\nno-mode\nstatus.json' ]
+	if has_gate; then
+		"$cordon" session phase s b
+		inside sh -c 'cat $CORDON_STATUS' | grep -q '"phase":"b".*"allow":\["a.test"\].*"generation":2'
+	fi
+}
+
+@test "an idle session ends, and one whose owner is gone" {
+	"$cordon" session start --name idle --idle 200ms
+	soon test -z "$(ls "$live")" || soon eval '[ -z "$(ls "$live")" ]'
+	sleep 60 3>&- &
+	owner=$!
+	"$cordon" session start --name owned --owner "$owner"
+	mark=$(marker)
+	"$cordon" session exec owned -- sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
+	runs "$mark"
+	kill -9 "$owner"
+	soon eval '[ -z "$(ls "$live")" ]'
+	gone "$mark"
+	start
+	kill "$(supervisor)"
+	soon eval '[ -z "$(ls "$live")" ]'
+}
+
+@test "a killed supervisor takes everything along, and it is told" {
+	start
+	mark=$(marker)
+	inside sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
+	"$cordon" session exec s --json -- sleep "$mark" >result 3>&- &
+	client=$!
+	soon runs "$mark"
+	kill -9 "$(supervisor)"
+	soon gone "$mark"
+	wait "$client" && false
+	grep -q '"error":{"code":"peer","message":"the supervisor went away"' result
+	"$cordon" ps | grep -q 's (session), dead: its supervisor was killed$'
+	run -125 "$cordon" session status s
+	grep -q "the supervisor of 's' was killed, and everything inside with it" <<<"$output"
+	run -125 inside true
+	start
+	[ "$(inside echo again)" = again ]
+	kill -9 "$(supervisor)"
+	soon eval '"$cordon" ps | grep -q dead'
+	"$cordon" session stop s
+}
+
+@test "a killed init ends the session, and who waits hears it" {
+	start
+	"$cordon" session exec s --json -- sleep 30 >result 3>&- &
+	client=$!
+	soon eval 'status_is "d[\"commands\"] == 1"'
+	kill -9 "$(pgrep -P "$(supervisor)" | head -1)"
+	wait "$client" && false
+	grep -q '"signal":9' result
+	soon eval '[ -z "$(ls "$live")" ]'
+}
+
+@test "a killed client: its command ends, the rest goes on" {
+	start
+	mark=$(marker)
+	other=$(marker)
+	inside sh -c "sleep $other & :" >/dev/null 2>&1 </dev/null
+	"$cordon" session exec s -- sh -c "trap 'echo hup >>heard' HUP; sleep $mark; sleep $mark" 3>&- &
+	client=$!
+	soon runs "$mark"
+	kill -9 "$client"
+	soon gone "$mark"
+	grep -q hup heard
+	runs "$other"
+	status_is "d['commands'] == 0"
+}
+
+@test "signals go to the command of the client that got them" {
+	start
+	"$cordon" session exec s -- sh -c 'trap "echo got >>heard; exit 7" INT; touch ready; while :; do sleep 0.05; done' 3>&- &
+	client=$!
+	soon test -e ready
+	# A background job of this shell ignores SIGINT, and so would the command.
+	kill -TERM "$client"
+	wait "$client" && false
+	[ "$(inside echo alive)" = alive ]
+}
+
+@test "a terminal of its own" {
+	start
+	run -0 script -qec "$cordon session exec s -- sh -c 'tty; test -t 0 -a -t 1 -a -t 2 && echo all; stty size'" /dev/null
+	grep -q '/dev/pts/0' <<<"$output"
+	grep -q '^all' <<<"$output"
+	# One after the other: the first is gone.
+	run -0 script -qec "$cordon session exec s -- tty" /dev/null
+	grep -q '/dev/pts/0' <<<"$output"
+	# Nothing inside has the caller's.
+	outer=$(tty) || outer=none
+	run ! grep -qF "$outer" <<<"$output"
+}
+
+@test "no way from inside to the control socket" {
+	# The very folder as a root: it stays masked.
+	start -r "$XDG_RUNTIME_DIR"
+	id=$(ls "$live")
+	run -0 inside /usr/bin/python3 -c "
+import os, socket
+for path in ('$live/$id/control', '/proc/1/root$live/$id/control', '/dev/cordon/control', '/dev/cordon/../control'):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        s.connect(path)
+        print('connected', path)
+    except OSError:
+        pass
+try:
+    print(os.listdir('$live'))
+except OSError:
+    pass"
+	[ -z "$output" ]
+	status_is "d['generation'] == 1 and d['phase'] is None"
+	# The same works outside.
+	/usr/bin/python3 -c "
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect('$live/$id/control')
+assert len(s.recv(65536)) > 100"
+}
+
+@test "nonsense on the control socket ends a connection, and nothing else" {
+	start
+	id=$(ls "$live")
+	/usr/bin/python3 - "$live/$id/control" <<'PY'
+import array, os, random, socket, struct, sys
+random.seed(5)
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(5)
+    s.connect(sys.argv[1])
+    return s, s.recv(65536)
+for i in range(300):
+    s, hello = connect()
+    head = bytearray(hello)
+    kind = i % 4
+    if kind == 0:
+        head = bytearray(random.randbytes(random.randrange(1, 40000)))
+    elif kind == 1:                     # a greeting, sent back
+        pass
+    elif kind == 2:
+        head[4] = random.randrange(12)
+        for _ in range(random.randrange(8)):
+            head[random.randrange(4, len(head))] = random.randrange(256)
+        head += random.randbytes(random.randrange(64))
+    else:
+        head = head[:random.randrange(1, len(head))]
+    fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * random.randrange(1, 6)))]
+    try:
+        s.sendmsg([head], fds if random.random() < 0.3 else [])
+        while s.recv(65536):
+            pass
+    except OSError:
+        pass
+    s.close()
+# A directory, or a file that is only to be read, as a command's streams: a way
+# out of every mount, refused whoever sends it.
+texts = b"ls\0/proc/self/fd/0/\0PATH=/bin:/usr/bin\0/\0\0\0"
+for path in "/", "/etc/passwd":
+    s, hello = connect()
+    fd = os.open(path, os.O_RDONLY)
+    null = os.open("/dev/null", os.O_RDWR)
+    head = bytearray(len(hello))
+    struct.pack_into("<IHHI4I4q", head, 0, *struct.unpack_from("<I", hello), 1, 0, len(texts),
+                     2, 1, 3, 0, 0, 0, 0, 0)
+    struct.pack_into("<q", head, 32 + 3 * 8, 7)
+    s.sendmsg([head + texts], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                array.array("i", [fd, null, null]))])
+    answer = s.recv(65536)
+    assert b"standard stream 0 would lead out" in answer, answer
+PY
+	[ "$(inside echo alive)" = alive ]
+	pid=$(supervisor)
+	soon eval '[ "$(ls /proc/'"$pid"'/fd 2>/dev/null | wc -l)" -lt 60 ]'
+}
+
+@test "nothing comes in with a command but its streams" {
+	mkdir -p "$BATS_TEST_TMPDIR/outside"
+	echo canary >"$BATS_TEST_TMPDIR/outside/file"
+	start
+	run -125 inside cat <"$BATS_TEST_TMPDIR"
+	grep -q 'standard stream 0' <<<"$output"
+	exec 7<"$BATS_TEST_TMPDIR/outside" 8<"$BATS_TEST_TMPDIR/outside/file"
+	[ "$(inside sh -c 'ls /proc/self/fd | wc -l')" -eq 4 ]
+	exec 7<&- 8<&-
+	run inside sh -c 'cat /proc/[0-9]*/fd/*/outside/file /proc/[0-9]*/cwd/../outside/file /proc/1/environ'
+	run ! grep -qa canary <<<"$output"
+	# A working directory outside is none inside, nor is one that is gone.
+	cd "$BATS_TEST_TMPDIR/outside" || return
+	[ "$(inside pwd)" = "$work" ]
+	run -125 "$cordon" session exec s --cwd "$BATS_TEST_TMPDIR/outside" -- cat file
+	cd "$work" || return
+	# A file that is only to be read comes through a pipe: it cannot be reopened.
+	echo kept >input
+	chmod 444 input
+	run -0 inside sh -c 'cat; chmod 777 /proc/self/fd/0 2>/dev/null; readlink /proc/self/fd/0' <input
+	grep -q pipe <<<"$output"
+	[ "$(stat -c %a input)" = 444 ]
+	# Nothing is typed into a terminal: not into the caller's, nor into its own.
+	run script -qec "$cordon session exec s -- /usr/bin/python3 -c '
+import fcntl, termios
+for fd in (0, 1, 2):
+    try:
+        fcntl.ioctl(fd, termios.TIOCSTI, b\"x\")
+        print(\"typed\")
+    except OSError:
+        print(\"refused\")'" /dev/null
+	[ "$(grep -c refused <<<"$output")" -eq 3 ]
+	run ! grep -q typed <<<"$output"
+}
+
+# Whoever is killed while a session starts, works or ends: what is left is listed,
+# can be stopped, and then nothing is left.
+@test "kill -9 of anybody at any time" {
+	mark=$(marker)
+	k=k$BASHPID-$RANDOM-
+	hit() {
+		for pid in $(pgrep "$@"); do
+			kill -9 "$pid" || true
+		done
+	}
+	for i in $(seq 24); do
+		(
+			"$cordon" session start --name "$k$i" 3>&- &&
+				"$cordon" session exec "$k$i" -- sh -c "sleep $mark & sleep $mark"
+		) >/dev/null 2>&1 3>&- &
+		sleep "0.0$((RANDOM % 9))$((RANDOM % 9))"
+		case $((i % 4)) in
+		0) hit -f -- "session start --name $k$i" ;;
+		1) hit -o -f -- "session start --name $k$i" ;;
+		2) hit -n -f -- "session start --name $k$i" ;;
+		3) hit -f -- "session exec $k$i " ;;
+		esac
+	done
+	sleep 0.5
+	for i in $(seq 24); do
+		"$cordon" session stop "$k$i" >/dev/null 2>&1 || true
+	done
+	wait
+	soon gone "$mark"
+	none_left() {
+		! pgrep -f -- "session start --name $k" >/dev/null
+	}
+	soon none_left
+	# What was not even written is swept away a moment later.
+	swept() {
+		"$cordon" ps >/dev/null
+		[ -z "$(ls -A "$live")" ]
+	}
+	for _ in 1 2 3; do
+		soon swept && break
+	done
+	swept
+}
+
+@test "two hundred sessions" {
+	[ -n "${CORDON_MANY-}" ] || skip "set CORDON_MANY to start them"
+	for i in $(seq 200); do
+		"$cordon" session start --name "many$i" >/dev/null
+	done
+	[ "$("$cordon" ps | wc -l)" -eq 200 ]
+	for i in $(seq 200); do
+		[ "$("$cordon" session exec "many$i" -- echo "$i")" = "$i" ]
+	done
+}
