@@ -191,6 +191,7 @@ static void remove_folder(const char *path)
 	static const char *const names[] = { "control", "about", status, "inside/new" };
 	char name[MAX_LIVE_ROOT + 64];
 
+	assert(path);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(name, sizeof(name), "%s/%s", path, names[i]);
 		unlink(name);

@@ -13,6 +13,7 @@ cordon_without() {
 	"${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without" "$features" \
 		"$CORDON" "$@" >"$place/.out" 2>"$place/.err" || status=$?
 	out=$(cat "$place/.out")
+	err=$(cat "$place/.err")
 }
 
 # Work in a directory that is not HOME.
@@ -85,8 +86,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 s = http.server.HTTPServer(("127.0.0.1", 0), Handler)
 print(s.server_address[1], flush=True)
-s.serve_forever()' >"$place/port" 2>/dev/null &
+s.serve_forever()' >"$place/port" 2>/dev/null 3>&- &
 	server=$!
+	# A test that fails does not come to its end; the server must.
+	echo "$server" >>"$place/servers"
 	while [ ! -s "$place/port" ]; do sleep 0.05; done
 	port=$(cat "$place/port")
 }
@@ -94,6 +97,14 @@ s.serve_forever()' >"$place/port" 2>/dev/null &
 end_server() {
 	kill "$server"
 	wait "$server" || true
+	rm "$place/servers"
+}
+
+teardown() {
+	# shellcheck disable=SC2046  # one word each
+	[ ! -e "$place/servers" ] || kill $(cat "$place/servers")
+	cd / || return 1
+	rm -rf "$place"
 }
 
 # proxied [OPTION...] -- CMD...: on a machine without network namespaces, where the

@@ -696,3 +696,10 @@ for fd in (0, 1, 2):
 		[ "$("$cordon" session exec "many$i" -- echo "$i")" = "$i" ]
 	done
 }
+
+@test "a stream that is /dev/null is the one inside" {
+	start
+	run inside sh -c 'touch -c /proc/self/fd/0 && echo changed' </dev/null
+	[[ $output == *"Read-only file system"* ]]
+	[[ $output != *changed* ]]
+}

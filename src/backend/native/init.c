@@ -19,8 +19,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -242,36 +240,10 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-const char *native_find_device(const struct stat *st)
+static int step_devices(struct init *in UNUSED, struct cordon_err *err)
 {
-	static const char *const memory[] = { [3] = "/dev/null", [5] = "/dev/zero",
-					      [7] = "/dev/full", [8] = "/dev/random",
-					      [9] = "/dev/urandom" };
-
-	if (!S_ISCHR(st->st_mode) || major(st->st_rdev) != 1 ||
-	    minor(st->st_rdev) >= ARRAY_SIZE(memory))
-		return NULL;
-	return memory[minor(st->st_rdev)];
-}
-
-/* A device of the caller's lies on the host's mount, where its mode and times can
- * be changed for the whole machine.  Those that there are inside stand on a mount
- * that is only to be read, and do the same. */
-static int step_devices(struct init *in, struct cordon_err *err)
-{
-	for (int i = 0; i < 3 && (in->plan->clone_flags & CLONE_NEWNS); i++) {
-		const char *path;
-		struct stat st;
-		int fd;
-
-		path = fstat(i, &st) < 0 ? NULL : native_find_device(&st);
-		if (!path)
-			continue;
-		fd = open(path, (fcntl(i, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
-		if (fd < 0 || dup2(fd, i) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
-		close(fd);
-	}
+	if (devices_open() < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open a device for a standard stream");
 	return 0;
 }
 

@@ -51,6 +51,8 @@ int tell_fds(const struct init *in, struct native_message *m, struct native_fds 
 int wipe_memory(struct init *in, struct cordon_err *err) MUST_USE;
 /* What the supervisor wants of every init; true: it was one of those. */
 bool obey_common(const struct init *in, const struct native_message *m);
+/* Standard streams that are devices become those inside; -1 with errno. */
+int devices_open(void);
 /* A new terminal on the command's own /dev/pts: the master, or -1 with errno. */
 int terminal_open(const struct native_stdio *io, int *ret_slave);
 

@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "backend/native/init_priv.h"
@@ -35,6 +37,39 @@ int terminal_open(const struct native_stdio *io, int *ret_slave)
 	return -1;
 }
 
+const char *native_find_device(const struct stat *st)
+{
+	static const char *const memory[] = { [3] = "/dev/null", [5] = "/dev/zero",
+					      [7] = "/dev/full", [8] = "/dev/random",
+					      [9] = "/dev/urandom" };
+
+	if (!S_ISCHR(st->st_mode) || major(st->st_rdev) != 1 ||
+	    minor(st->st_rdev) >= ARRAY_SIZE(memory))
+		return NULL;
+	return memory[minor(st->st_rdev)];
+}
+
+/* A device of the caller's lies on the host's mount, where its mode and times can
+ * be changed for the whole machine.  Those that there are inside stand on a mount
+ * that is only to be read, and do the same. */
+int devices_open(void)
+{
+	for (int i = 0; i < 3; i++) {
+		const char *path;
+		struct stat st;
+		int fd;
+
+		path = fstat(i, &st) < 0 ? NULL : native_find_device(&st);
+		if (!path)
+			continue;
+		fd = open(path, (fcntl(i, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+		if (fd < 0 || dup2(fd, i) < 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}
+
 /* Within what init itself may have. */
 static void lower(int which, int64_t value)
 {
@@ -56,6 +91,8 @@ static bool settle(const struct launch *l)
 	for (int i = 0; i < 3; i++)
 		if (dup2(l->streams[i], i) < 0)
 			return false;
+	if (devices_open() < 0)
+		return false;
 	if (c->io.controlling && ioctl(0, TIOCSCTTY, 0) < 0)
 		return false;
 	lower(RLIMIT_FSIZE, c->file_size);
