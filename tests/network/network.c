@@ -665,14 +665,15 @@ static const char *run_with_mounts(struct plan_mount *mounts, size_t n, const ch
 			     .n_mounts = n };
 	struct native_groups groups = { .cgroup = -1 };
 	struct native_fds fds = NATIVE_NO_FDS;
-	struct native_stdio io = { .fd = { 0, -1, -1 } };
+	struct native_stdio io;
 	struct native_child c;
 	struct cordon_err err;
 	int ends[2], value;
 	ssize_t got, at = 0;
 
 	ok(pipe2(ends, O_CLOEXEC) == 0, "a pipe");
-	io.fd[1] = io.fd[2] = ends[1];
+	/* Not /dev/null, which would be opened anew where there is none. */
+	io = (struct native_stdio){ .fd = { ends[0], ends[1], ends[1] } };
 	if (!ok(native_clone(&plan, &io, &groups, &c, &err) == 0, "%s", err.msg))
 		exit(1);
 	close(ends[1]);
