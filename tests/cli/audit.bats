@@ -217,11 +217,12 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 		[ "$status" -ne 0 ]
 		[ "$(head -n 2 "$log")" = "$before" ]
 	done
-	# Nor is another one made in its stead.
+	# Nor is another one made in its stead: what leads to it stays where it is.
 	run "$cordon" run -w "$HOME" -- sh -c \
 		'mv $HOME/.local $HOME/moved && mkdir -p $HOME/.local/state/cordon'
 	[ "$status" -ne 0 ]
-	[ ! -e "$HOME/.local/state/cordon" ]
+	[ ! -e "$HOME/moved" ]
+	[ "$(head -n 2 "$log")" = "$before" ]
 }
 
 @test "a file of --audit is out of reach inside, and its folder is not" {

@@ -201,7 +201,7 @@ except OSError:
 	[ "$(inside cat /tmp/file)" = kept ]
 	[ "$(cat file)" = here ]
 	runs "$mark"
-	[ "$(inside sh -c 'cat /proc/[0-9]*/comm | grep -c sleep')" -ge 1 ]
+	soon inside sh -c 'cat /proc/[0-9]*/comm | grep -q sleep'
 	inside setsid -f sh -c "trap '' TERM HUP INT; while :; do sleep $mark; done" >/dev/null 2>&1
 	inside sh -c "sleep $mark & kill -STOP \$!" >/dev/null 2>&1
 	"$cordon" session stop s
