@@ -146,7 +146,9 @@ static ssize_t write_quietly(int fd, const char *data, size_t n)
 	return rc;
 }
 
-/* An earlier run may have been cut short by a full disk. */
+/* An earlier run may have been cut short by a full disk.  What looks like it may
+ * also be a write of another run that is under way: the line feed comes behind all
+ * of that, and makes a blank line. */
 static bool ends_torn(const struct audit *a)
 {
 	struct stat st;

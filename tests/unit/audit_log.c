@@ -65,7 +65,7 @@ static void read_lines(FILE *f, const char *run_id, struct seen *s)
 		size_t seq;
 
 		if (!j) {
-			s->not_json++;
+			s->not_json += line[0] != '\n';
 			continue;
 		}
 		if (strcmp(json_string_value(json_object_get(j, "run_id")), run_id) == 0) {
