@@ -227,6 +227,7 @@ struct attempt {
 	struct host_report report;	/* of this machine, once it was asked */
 	struct plan plan;
 	struct run_result res;
+	bool ran;			/* the command was started: never again */
 };
 
 /* What stands in the way, and what the doctor says about it. */
@@ -306,6 +307,7 @@ static void run_once(struct attempt *a)
 	memcpy(a->res.run_id, id, sizeof(id));
 	a->res.audit = audit;
 	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
+	a->ran |= a->res.started || a->res.exec_errno;
 	if (rc < 0)
 		a->res.started = false;
 }
@@ -320,7 +322,7 @@ static void run_as_planned(struct attempt *a)
 	if (!a->plan.bare) {
 		run_warn_waived(&a->plan, a->o->warn, a->o->warn_arg);
 		run_once(a);
-		if (!nothing_ran(&a->res))
+		if (!nothing_ran(&a->res) || a->ran)
 			return;
 		first = a->res.err;
 		if (!plan_with_probe(a))

@@ -260,8 +260,9 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 	if (fds[TREE_DISK].revents && disk_is_over(r->tree.disk))
 		stop_for(r, LIMIT_DISK, 0);
 	tree_read_denials(&r->tree);
-	if (fds[POLL_SERVER].revents || run_now_us() >= server_next_us(&r->server))
-		server_work(&r->server);
+	if ((fds[POLL_SERVER].revents || run_now_us() >= server_next_us(&r->server)) &&
+	    server_work(&r->server, err) < 0)
+		return -1;
 	check_limits(r);
 	run_report_write(r->reporter);
 	if (!stdio_move(&r->stdio))

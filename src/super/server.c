@@ -270,14 +270,13 @@ void server_close_client(struct client *c)
 	free(c);
 }
 
-void server_work(struct server *s)
+int server_work(struct server *s, struct cordon_err *err)
 {
 	struct epoll_event events[CLIENTS_AT_ONCE];
-	struct cordon_err ignored;
 	int n = 0;
 
-	if (server_next_us(s) <= run_now_us())
-		(void)!change_network(s, NULL, &ignored);
+	if (server_next_us(s) <= run_now_us() && change_network(s, NULL, err) < 0)
+		return err_wrap(err, "cannot take back the hosts that were allowed for a while");
 	if (s->live->control >= 0 && (s->epoll >= 0 || open_epoll(s) == 0))
 		n = epoll_wait(s->epoll, events, CLIENTS_AT_ONCE, 0);
 	/* An answer closes no connection but its own. */
@@ -290,6 +289,7 @@ void server_work(struct server *s)
 			server_close_client(c);
 	}
 	session_write_status(s);
+	return 0;
 }
 
 void server_release(struct server *s)

@@ -34,7 +34,8 @@ void server_init(struct server *s, struct tree *tree, const struct session_ops *
 /* To be polled, or -1; and when to work without an event. */
 int server_event_fd(const struct server *s);
 int64_t server_next_us(const struct server *s);
-void server_work(struct server *s);
+/* -1: what was allowed for a while cannot be taken back, so nothing may go on. */
+int server_work(struct server *s, struct cordon_err *err) MUST_USE;
 void server_close_client(struct client *c);
 void server_release(struct server *s);
 

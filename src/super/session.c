@@ -425,8 +425,8 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 	if ((fds[TREE_LISTENER].revents & POLLIN) && tree_start_guard(&s->tree, err) < 0)
 		return tree_is_gone(&s->tree) ? 0 : -1;
 	tree_read_denials(&s->tree);
-	if (s->is_ready)
-		server_work(&s->server);
+	if (s->is_ready && server_work(&s->server, err) < 0)
+		return -1;
 	check_times(s);
 	run_report_write(s->tree.reporter);
 	return 0;
