@@ -219,6 +219,49 @@ int cordon_session_allow(const char *id, const char *const *hosts, size_t n, con
 int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 			  struct cordon_err *err);
 
+/* What is told while trials run: a phase of one begins, or (status is not NULL) it
+ * has ended. */
+struct cordon_trial_event {
+	const char *trial;
+	const char *phase, *step;	/* that begins; step may be empty */
+	const char *status;		/* completed, rejected or error */
+	const char *why;		/* it is not completed */
+	bool reused;			/* it was complete already, and was not run */
+	bool has_reward;
+	double reward;
+	long long duration_ms;
+	size_t n_done, n_running, n_failed, n_all;
+};
+
+/* Which trials, and how. */
+struct cordon_trials {
+	size_t size;				/* sizeof(struct cordon_trials) */
+	const char *const *tasks;		/* task.toml files, their folders, or folders of those */
+	size_t n_tasks;
+	const char *setup, *agent, *verifier;	/* shell texts instead of the task's, or NULL */
+	const char *const *agent_hosts;		/* --allow-agent-host */
+	size_t n_agent_hosts;
+	const char *const *environment_hosts;	/* --allow-environment-host */
+	size_t n_environment_hosts;
+	/* Where everything is kept, a folder for each; what is complete there is not
+	 * run again.  NULL: a new folder in ./trials. */
+	const char *output;
+	unsigned jobs;				/* at one time; 0: one */
+	unsigned attempts;			/* at each task; 0: one */
+	bool no_image;				/* the host's own files do for a task's image */
+	bool json;				/* answer with the results, a line each */
+	void (*tell)(void *arg, const struct cordon_trial_event *event);	/* or NULL */
+	void *tell_arg;
+};
+#define CORDON_TRIALS	{ sizeof(struct cordon_trials), NULL, 0, NULL, NULL, NULL, NULL, 0, NULL, \
+			  0, NULL, 0, 0, false, false, NULL, NULL }
+
+/* Run tasks on this machine, each phase under its own network.  The request's
+ * settings hold for all of them.  For a program that does nothing else meanwhile.
+ * The answer is a table; yes: every trial was completed, whatever its reward. */
+int cordon_trial_run(const struct cordon_request *req, const struct cordon_trials *trials,
+		     struct cordon_answer *ret, struct cordon_err *err);
+
 /* The live cordons of this user: a line each, or a JSON list. */
 int cordon_ps(bool json, struct cordon_answer *ret, struct cordon_err *err);
 /* End one by its run id, its session's name or its supervisor's pid, and wait for

@@ -148,3 +148,10 @@ void json_put_null(struct json_out *j)
 {
 	word(j, "null");
 }
+
+void json_put_raw(struct json_out *j, struct str s)
+{
+	before_value(j);
+	buf_str(j->out, s);
+	j->after_value = true;
+}

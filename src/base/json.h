@@ -28,5 +28,7 @@ void json_put_int(struct json_out *j, int64_t v);
 void json_put_real(struct json_out *j, double v);	/* finite; reads back as the same */
 void json_put_bool(struct json_out *j, bool v);
 void json_put_null(struct json_out *j);
+/* A value that is JSON already, on one line. */
+void json_put_raw(struct json_out *j, struct str s);
 
 #endif

@@ -37,6 +37,7 @@
 #define MAX_DISK_ENTRIES	(4u << 20)	/* files in all of them; a power of two */
 #define MAX_WALK_DEPTH		256		/* folders below one another, for a pattern */
 #define MAX_WALK_ENTRIES	(4u << 20)	/* files looked at for patterns */
+#define MAX_COPY_DEPTH		64		/* folders below one another that are copied */
 #define MAX_WALK_FOUND		4096		/* files that fit one */
 #define MAX_BUS_MESSAGE		8192		/* one message of D-Bus, either way */
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
@@ -74,6 +75,10 @@
 #define MAX_CONTROL_BYTES	(8u << 20)
 #define MAX_CONTROL_WORDS	(1u << 20)	/* texts of one message */
 #define MAX_ALLOWANCES		256		/* words of the operator about a live network */
+#define MAX_REWARD_BYTES	(1u << 20)	/* of what one verifier writes */
+#define MAX_TRIALS		65536		/* in one go */
+#define MAX_TRIAL_JOBS		256		/* at one time */
+#define MAX_TRIAL_COPY_BYTES	(INT64_C(8) << 30)	/* of a task, and of what it leaves */
 #define MAX_DNS_QUERY		4096		/* one question with its padding and options */
 #define MAX_DNS_ANSWER		1024		/* one answer of ours */
 #define MAX_DNS_REASON		128		/* the text of why a name is blocked */

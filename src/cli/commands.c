@@ -227,26 +227,6 @@ int cmd_match(const struct args *args)
 	return say_answer(cordon_policy_match(&req, &q, &answer, &err), &answer, &err);
 }
 
-int cmd_trial(const struct args *args)
-{
-	const char *agent[MAX_ARGS], *environment[MAX_ARGS];
-	struct cordon_trial_options o = CORDON_TRIAL_OPTIONS;
-	struct cordon_answer answer = { 0 };
-	struct cordon_err err;
-	int bad = need_words(args, 1, 1);
-
-	if (bad)
-		return bad;
-	if (!args_has(args, OPT_CHECK))
-		return say_usage("trial takes --check; running a task is not there yet");
-	o.capabilities = args_value(args, OPT_CAPABILITIES);
-	o.agent_hosts = agent;
-	o.n_agent_hosts = args_values(args, OPT_AGENT_HOST, agent);
-	o.environment_hosts = environment;
-	o.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
-	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
-}
-
 int cmd_doctor(const struct args *args)
 {
 	struct cordon_doctor_options o = CORDON_DOCTOR_OPTIONS;

@@ -7,6 +7,8 @@
  *   supervisor   a process of its own, in a session without a terminal, with
  *                nothing of the caller's open; holds the cordon until its end
  */
+#include "lib/session_start.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,6 +40,8 @@ struct says {
 struct starting {
 	struct composition *c;
 	const struct cordon_session_options *o;
+	const struct plan_link *links;
+	size_t n_links;
 	struct plan_request request;
 	struct record record;
 	struct host_report report;
@@ -229,6 +233,8 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;
 	s->request.session = true;
+	s->request.links = s->links;
+	s->request.n_links = s->n_links;
 	s->request.status = arena_printf(&s->c->arena, "%s/%s/inside", s->request.live_root,
 					 s->res.run_id);
 	if (!s->request.status)
@@ -255,24 +261,31 @@ static int start(struct starting *s, struct cordon_err *err)
 	return rc;
 }
 
-int cordon_session_start(const struct cordon_request *req,
-			 const struct cordon_session_options *options, struct cordon_answer *ret,
-			 struct cordon_err *err)
+int session_start(const struct session_wish *w, struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(256);
-	struct starting s = { .c = &c, .o = options, .reporter = { .res = &s.res } };
+	struct starting s = { .c = &c, .o = w->options, .links = w->links, .n_links = w->n_links,
+			      .reporter = { .res = &s.res } };
 	int rc;
 
-	if (composition_init(&c, req, err) < 0 || read_options(&s, err) < 0)
+	if (composition_init(&c, w->request, err) < 0 || read_options(&s, err) < 0)
 		return -1;
-	if (compose_all(&c, req) < 0 || compose_defaults(&c) < 0)
+	if (compose_all(&c, w->request) < 0 || compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	run_result_init(&s.res);
-	rc = plan_session(&s, req, err);
-	if (rc == 0)
+	rc = plan_session(&s, w->request, err);
+	if (rc == 0 && !w->only_plan)
 		rc = start(&s, err);
 	buf_printf(&out, "%s\n", s.res.run_id);
 	run_result_release(&s.res);
 	return rc < 0 ? -1 : answer_fill(ret, true, &out, &c, 0, err);
+}
+
+int cordon_session_start(const struct cordon_request *req,
+			 const struct cordon_session_options *options, struct cordon_answer *ret,
+			 struct cordon_err *err)
+{
+	return session_start(&(struct session_wish){ .request = req, .options = options }, ret,
+			     err);
 }

@@ -16,6 +16,11 @@ enum plan_consent {
 	N_PLAN_CONSENTS
 };
 
+/* A name in the new root for a place that has another one. */
+struct plan_link {
+	const char *path, *target;	/* absolute */
+};
+
 /* What is to be run, and by whom. */
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
@@ -37,6 +42,8 @@ struct plan_request {
 	 * hold, or cannot change while the session lives, is refused. */
 	bool session;
 	const char *status;		/* the folder with the session's status file, or NULL */
+	const struct plan_link *links;	/* what they lead to is named by the policy as well */
+	size_t n_links;
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

@@ -589,6 +589,32 @@ static int check_in_place(struct files *f)
 	return 0;
 }
 
+/* Names that only the new root has: where nothing else is, and no way to anything
+ * else. */
+static int add_links(struct files *f)
+{
+	const struct plan_request *r = f->request;
+	const struct plan *p = f->plan;
+	size_t n_others = p->n_mounts;
+
+	for (size_t i = 0; i < r->n_links; i++) {
+		const char *path = r->links[i].path;
+
+		if (f->in_place)
+			return err_set(f->err, CORDON_E_HOST,
+				       "'%s' can be made inside by mount only; cordon doctor says "
+				       "what to do", path);
+		for (size_t k = 0; k < n_others; k++)
+			if (path_within(path, p->mounts[k].target) ||
+			    path_within(p->mounts[k].target, path))
+				return err_set(f->err, CORDON_E_HOST,
+					       "'%s' cannot be made inside, where '%s' is seen",
+					       path, p->mounts[k].target);
+		add_mount(f, MOUNT_LINK, r->links[i].target, path);
+	}
+	return 0;
+}
+
 int files_compile(const struct policy *p, const struct plan_request *r,
 		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
@@ -614,7 +640,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);
 	}
 	add_roots(&f);
-	if (add_sockets(&f) < 0)
+	if (add_links(&f) < 0 || add_sockets(&f) < 0)
 		return -1;
 	add_network(&f);
 	if (add_protected(&f) < 0 || add_masks(&f) < 0)

@@ -10,10 +10,11 @@
 
 /* What we read, and what is Harbor's own business, table by table. */
 static const char *const root_keys[] = {
-	"environment", "agent", "verifier", "steps", "solution", NULL };
+	"environment", "agent", "verifier", "steps", "solution", "artifacts",
+	"multi_step_reward_strategy", NULL };
 static const char *const root_others[] = {
-	"schema_version", "version", "task", "metadata", "source", "oracle", "artifacts", "author",
-	"difficulty", "category", "tags", "multi_step_reward_strategy", NULL };
+	"schema_version", "version", "task", "metadata", "source", "oracle", "author",
+	"difficulty", "category", "tags", NULL };
 static const char *const environment_keys[] = { "network_mode",
 						"allowed_hosts",
 						"allow_internet",
@@ -26,18 +27,20 @@ static const char *const environment_keys[] = { "network_mode",
 						"gpus",
 						"memory",
 						"storage",
+						"workdir",
 						NULL };
 static const char *const environment_others[] = {
-	"gpu_types", "tpu", "tpus", "os", "mcp_servers", "healthcheck", "workdir", "skills_dir",
-	"user", NULL };
+	"gpu_types", "tpu", "tpus", "os", "mcp_servers", "healthcheck", "skills_dir", "user",
+	NULL };
 static const char *const agent_keys[] = {
-	"network_mode", "allowed_hosts", "timeout_sec", "env", "command", NULL };
+	"network_mode", "allowed_hosts", "timeout_sec", "env", "command", "setup", NULL };
 static const char *const verifier_keys[] = {
 	"network_mode", "allowed_hosts", "timeout_sec", "env", "command", "environment_mode",
 	"environment", NULL };
 static const char *const phase_others[] = { "user", NULL };
-static const char *const step_keys[] = { "name", "agent", "verifier", NULL };
-static const char *const step_others[] = { "min_reward", "healthcheck", "artifacts", "user", NULL };
+static const char *const step_keys[] = { "name", "agent", "verifier", "artifacts", "min_reward",
+					 NULL };
+static const char *const step_others[] = { "healthcheck", "user", NULL };
 static const char *const solution_keys[] = { "env", NULL };
 static const char *const no_others[] = { NULL };
 
@@ -302,16 +305,16 @@ static void read_env(struct reader *r, const struct value *table, const char *wh
 }
 
 static void read_command(struct reader *r, const struct value *table, const char *where,
-			 struct task_command *ret)
+			 const char *key, struct task_command *ret)
 {
-	const struct value *v = value_find(table, "command");
+	const struct value *v = value_find(table, key);
 	const struct value *words;
 	size_t n;
 
 	if (!v)
 		return;
 	if (v->kind != VALUE_STRING && v->kind != VALUE_ARRAY) {
-		wrong(r, v, where, "command", "a shell text or an array of words");
+		wrong(r, v, where, key, "a shell text or an array of words");
 		return;
 	}
 	words = v->kind == VALUE_ARRAY ? v->array.items : v;
@@ -323,11 +326,91 @@ static void read_command(struct reader *r, const struct value *table, const char
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (expect(r, &words[i], VALUE_STRING, where, "command"))
+		if (expect(r, &words[i], VALUE_STRING, where, key))
 			ret->words[ret->n_words++] = words[i].string;
 	if (!n || (ret->n_words && !str_trim(ret->words[0]).n))
-		diag_error(r->diags, ret->at, "%s.command is blank; write a command or remove it",
-			   where);
+		diag_error(r->diags, ret->at, "%s.%s is blank; write a command or remove it",
+			   where, key);
+}
+
+/* Paths, or tables with a `source`. */
+static void read_artifacts(struct reader *r, const struct value *table, struct task_artifacts *ret)
+{
+	const struct value *v = value_find(table, "artifacts");
+
+	if (!v || !read_expect(r, v, VALUE_ARRAY, "artifacts"))
+		return;
+	if (v->array.n > MAX_SHORT_LIST) {
+		diag_error(r->diags, reader_at(r, v), "more than %d artifacts", MAX_SHORT_LIST);
+		return;
+	}
+	ret->paths = arena_new(r->policy->arena, v->array.n + 1, sizeof(*ret->paths));
+	if (!ret->paths) {
+		no_memory(r, reader_at(r, v));
+		return;
+	}
+	for (size_t i = 0; i < v->array.n; i++) {
+		const struct value *one = &v->array.items[i];
+		const struct value *path = value_find(one, "source");
+
+		path = path ? path : one;
+		if (!read_expect(r, path, VALUE_STRING, "an entry of artifacts"))
+			continue;
+		if (!str_starts(path->string, "/"))
+			diag_error(r->diags, reader_at(r, path),
+				   "artifacts: '%.*s' is no absolute path",
+				   STR_FMT(path->string));
+		ret->paths[ret->n++] = path->string;
+	}
+}
+
+static bool read_real(const struct value *v, double *ret)
+{
+	*ret = v->kind == VALUE_INT ? (double)v->integer : v->real;
+	return v->kind == VALUE_INT || (v->kind == VALUE_FLOAT && !isinf(v->real) &&
+					v->real == v->real);
+}
+
+/* One number is about `reward`; a table names what each is about. */
+static void read_floor(struct reader *r, const struct value *table, struct task_floor *ret)
+{
+	const struct value *v = value_find(table, "min_reward");
+	size_t n = v && v->kind == VALUE_TABLE ? v->table.n : 1;
+
+	if (!v)
+		return;
+	ret->names = arena_new(r->policy->arena, n + 1, sizeof(*ret->names));
+	ret->values = arena_new(r->policy->arena, n + 1, sizeof(*ret->values));
+	if (!ret->names || !ret->values) {
+		no_memory(r, reader_at(r, v));
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool named = v->kind == VALUE_TABLE;
+		const struct value *one = named ? &v->table.members[i].value : v;
+
+		ret->names[i] = named ? v->table.members[i].key : STR("reward");
+		if (!read_real(one, &ret->values[i]))
+			wrong(r, one, "steps", "min_reward", "a number, or a table of numbers");
+	}
+	ret->n = n;
+}
+
+static void read_strategy(struct reader *r, const struct value *root, enum task_strategy *ret)
+{
+	static const char *const words[N_TASK_STRATEGIES] = { "mean", "final" };
+	const struct value *v = value_find(root, "multi_step_reward_strategy");
+
+	if (!v || !read_expect(r, v, VALUE_STRING, "multi_step_reward_strategy"))
+		return;
+	for (int i = 0; i < N_TASK_STRATEGIES; i++)
+		if (str_is(v->string, words[i])) {
+			*ret = (enum task_strategy)i;
+			return;
+		}
+	diag_error(r->diags, reader_at(r, v),
+		   "multi_step_reward_strategy: Input should be 'mean' or 'final' (got '%.*s')",
+		   STR_FMT(v->string));
 }
 
 /* ---- network ------------------------------------------------------------ */
@@ -454,6 +537,9 @@ static void read_environment(struct reader *r, const struct value *table, const 
 	read_old_size(r, table, where, "storage", &e->storage_mb);
 	read_text(r, table, where, "docker_image", &e->docker_image, &e->docker_image_at);
 	read_env(r, table, where, &e->env);
+	read_text(r, table, where, "workdir", &e->workdir, &e->workdir_at);
+	if (e->workdir.n && !str_starts(e->workdir, "/"))
+		diag_error(r->diags, e->workdir_at, "%s.workdir is no absolute path", where);
 }
 
 static void read_phase(struct reader *r, const struct value *table, const char *where,
@@ -463,7 +549,7 @@ static void read_phase(struct reader *r, const struct value *table, const char *
 	read_network(r, table, where, true, &ret->network);
 	read_seconds(r, table, where, "timeout_sec", &ret->timeout_ms);
 	read_env(r, table, where, &ret->env);
-	read_command(r, table, where, &ret->command);
+	read_command(r, table, where, "command", &ret->command);
 }
 
 static void read_agent(struct reader *r, const struct value *table, const char *where,
@@ -473,6 +559,7 @@ static void read_agent(struct reader *r, const struct value *table, const char *
 		return;
 	check_keys(r, table, agent_keys, phase_others, where);
 	read_phase(r, table, where, ret);
+	read_command(r, table, where, "setup", &ret->setup);
 }
 
 static void read_sharing(struct reader *r, const struct value *table, const char *where,
@@ -527,6 +614,8 @@ static void read_step(struct reader *r, const struct value *table, struct task *
 	read_agent(r, find_table(r, table, "agent"), "steps.agent", &step->agent);
 	read_verifier(r, find_table(r, table, "verifier"), "steps.verifier",
 		      "steps.verifier.environment", &step->verifier);
+	read_artifacts(r, table, &step->artifacts);
+	read_floor(r, table, &step->floor);
 	t->n_steps++;
 }
 
@@ -565,6 +654,8 @@ int task_read(struct reader *r, const struct value *root, struct task *ret)
 		read_env(r, solution, "solution", &task.solution_env);
 	}
 	read_steps(r, value_find(root, "steps"), &task);
+	read_artifacts(r, root, &task.artifacts);
+	read_strategy(r, root, &task.strategy);
 	if (r->diags->n_errors != before)
 		return -1;
 	*ret = task;

@@ -57,7 +57,25 @@ struct task_environment {
 	struct place docker_image_at;
 	struct task_number allow_internet;	/* the older spelling of a mode: 0 or 1 */
 	struct task_env env;
+	struct str workdir;		/* empty: not written */
+	struct place workdir_at;
 };
+
+/* Paths that are kept when the agent is done. */
+struct task_artifacts {
+	struct str *paths;
+	size_t n;
+};
+
+/* What a step has to earn, or it is the last one. */
+struct task_floor {
+	struct str *names;
+	double *values;
+	size_t n;
+};
+
+/* How the rewards of the steps become one. */
+enum task_strategy { TASK_MEAN, TASK_FINAL, N_TASK_STRATEGIES };
 
 enum task_sharing { TASK_SHARING_UNSAID, TASK_SHARED, TASK_SEPARATE, N_TASK_SHARINGS };
 
@@ -67,6 +85,7 @@ struct task_phase {
 	struct task_number timeout_ms;
 	struct task_env env;
 	struct task_command command;
+	struct task_command setup;	/* of the agent, before the phase begins */
 	/* Verifiers only. */
 	enum task_sharing sharing;
 	struct task_environment environment;
@@ -76,12 +95,16 @@ struct task_step {
 	struct str name;
 	struct place at;
 	struct task_phase agent, verifier;
+	struct task_artifacts artifacts;
+	struct task_floor floor;
 };
 
 struct task {
 	struct task_environment environment;
 	struct task_phase agent, verifier;
 	struct task_env solution_env;
+	struct task_artifacts artifacts;
+	enum task_strategy strategy;
 	struct task_step *steps;
 	size_t n_steps;
 };

@@ -39,6 +39,11 @@ static_assert(ARRAY_SIZE(stage_names) == N_TRIAL_STAGES, "a stage without a name
 
 /* ---- capabilities ------------------------------------------------------- */
 
+const char *trial_stage_name(enum trial_stage s)
+{
+	return stage_names[s];
+}
+
 const char *trial_capability_name(enum trial_capability c)
 {
 	return capability_names[c];
@@ -459,24 +464,38 @@ static int read_all(struct reader *r, const struct source *src, const struct tri
 	return 0;
 }
 
+int trial_read(struct reader *r, const struct source *src, const struct trial_check_options *o,
+	       struct task *ret_task, struct trial_verdict *ret, struct cordon_err *err)
+{
+	struct arena *arena = r->policy->arena;
+	struct trial_verdict verdict = { 0 };
+	struct trial_options options;
+	struct task task = { 0 };
+
+	if (read_all(r, src, o, &task, &options) == 0 &&
+	    trial_plan(&task, &options, arena, &verdict, err) < 0)
+		return -1;
+	if (tell_problems(r->diags, arena, &verdict) < 0)
+		return err_nomem(err);
+	*ret_task = task;
+	*ret = verdict;
+	return 0;
+}
+
 int trial_check(const struct source *src, const struct trial_check_options *o,
 		struct json_out *out, bool *ret_accepted, struct cordon_err *err)
 {
 	cleanup_arena struct arena arena = ARENA(MAX_ARENA_BYTES);
 	cleanup_diags struct diags diags = DIAGS;
-	struct trial_verdict verdict = { 0 };
-	struct trial_options options;
+	struct trial_verdict verdict;
 	struct policy unused;
 	struct reader r = { .policy = &unused, .diags = &diags, .file = src->name,
 			    .ignores_unknown = true };
 	struct task task;
 
 	policy_init(&unused, &arena);
-	if (read_all(&r, src, o, &task, &options) == 0 &&
-	    trial_plan(&task, &options, &arena, &verdict, err) < 0)
+	if (trial_read(&r, src, o, &task, &verdict, err) < 0)
 		return -1;
-	if (tell_problems(&diags, &arena, &verdict) < 0)
-		return err_nomem(err);
 	trial_verdict_print(&verdict, out);
 	if (!buf_ok(out->out))
 		return err_nomem(err);

@@ -47,6 +47,9 @@ enum trial_stage {
 	N_TRIAL_STAGES
 };
 
+/* NULL when nothing is refused. */
+const char *trial_stage_name(enum trial_stage s);
+
 /* The network of one step, or of a task without steps. */
 struct trial_step {
 	struct str name;			/* empty: no steps */
@@ -89,6 +92,10 @@ struct trial_check_options {
 	size_t n_agent_hosts, n_environment_hosts;
 };
 
+/* From the text to the verdict.  The reader's policy lends its arena and is not
+ * filled.  At stage parse `ret_task` is empty. */
+int trial_read(struct reader *r, const struct source *src, const struct trial_check_options *o,
+	       struct task *ret_task, struct trial_verdict *ret, struct cordon_err *err) MUST_USE;
 int trial_check(const struct source *src, const struct trial_check_options *o,
 		struct json_out *out, bool *ret_accepted, struct cordon_err *err) MUST_USE;
 

@@ -174,9 +174,8 @@ static void print_output(const struct run_result *r, struct json_out *j)
 	}
 }
 
-void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *j)
+void run_result_print_keys(const struct run_result *r, const struct plan *plan, struct json_out *j)
 {
-	json_open(j, '{');
 	json_key(j, "run_id");
 	json_put_text(j, r->run_id);
 	print_how(r, j);
@@ -205,5 +204,11 @@ void run_result_print(const struct run_result *r, const struct plan *plan, struc
 	denials_print(&r->denials, j);
 	print_network(r, plan, j);
 	print_left_out(r, j);
+}
+
+void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *j)
+{
+	json_open(j, '{');
+	run_result_print_keys(r, plan, j);
 	json_close(j, '}');
 }

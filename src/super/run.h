@@ -61,6 +61,9 @@ void run_result_release(struct run_result *r);
 /* As CONTRACT says; keys of our own come last, and only where there is something
  * to say: network (which rung judged hosts), denials_left_out, audit. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
+/* The same as keys of an object that is open. */
+void run_result_print_keys(const struct run_result *r, const struct plan *plan,
+			   struct json_out *out);
 /* Why exec failed, in words. */
 const char *run_exec_problem(int error);
 /* The exit code of `cordon run`. */

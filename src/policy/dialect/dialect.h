@@ -40,6 +40,10 @@ const struct dialect *dialect_find(const char *name);
 /* By the file's name, then by what stands in it; never NULL. */
 const struct dialect *dialect_detect(const struct source *src);
 
+/* What a task says, as the harbor dialect reads it. */
+struct task;
+void harbor_put_task(struct reader *r, const struct task *t);
+
 /* Add one domain with ai-harness's meaning (--allowed-domain). */
 int dialect_add_domain(struct reader *r, struct str text, struct place at);
 

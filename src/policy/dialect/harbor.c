@@ -234,35 +234,39 @@ static void read_verifier(struct reader *r, const struct task *t, const struct t
 		put_env(r, &phase->section, layers);
 }
 
-static void harbor_read(struct reader *r, const struct value *root)
+void harbor_put_task(struct reader *r, const struct task *t)
 {
 	struct section *base = &r->policy->base;
-	const struct task_env *layers[] = { NULL, NULL };
-	struct task t;
+	const struct task_env *const layers[] = { &t->environment.env, NULL };
 
-	if (task_read(r, root, &t) < 0)
-		return;
-	put_network(r, base, &t.environment.network);
-	put_limits(r, base, &t.environment, NULL);
-	layers[0] = &t.environment.env;
+	put_network(r, base, &t->environment.network);
+	put_limits(r, base, &t->environment, NULL);
 	put_env(r, base, layers);
-	if (t.environment.docker_image.n)
-		read_field_text(r, base, F_DOCKER_IMAGE, t.environment.docker_image,
-				t.environment.docker_image_at);
-	check_environment(r, &t, &t.environment, "environment");
-	check_environment(r, &t, &t.verifier.environment, "verifier.environment");
-	for (size_t i = 0; i < t.n_steps; i++)
-		check_environment(r, &t, &t.steps[i].verifier.environment,
+	if (t->environment.docker_image.n)
+		read_field_text(r, base, F_DOCKER_IMAGE, t->environment.docker_image,
+				t->environment.docker_image_at);
+	check_environment(r, t, &t->environment, "environment");
+	check_environment(r, t, &t->verifier.environment, "verifier.environment");
+	for (size_t i = 0; i < t->n_steps; i++)
+		check_environment(r, t, &t->steps[i].verifier.environment,
 				  "steps.verifier.environment");
 	/* A phase repeats what it takes over, and would repeat its problems.
 	 * Step 0 stands for the task itself. */
-	for (size_t i = 0; i <= t.n_steps && !r->diags->n_errors; i++) {
-		const struct task_step *step = i ? &t.steps[i - 1] : NULL;
+	for (size_t i = 0; i <= t->n_steps && !r->diags->n_errors; i++) {
+		const struct task_step *step = i ? &t->steps[i - 1] : NULL;
 
-		read_agent(r, &t, step);
+		read_agent(r, t, step);
 		if (!r->diags->n_errors)
-			read_verifier(r, &t, step);
+			read_verifier(r, t, step);
 	}
+}
+
+static void harbor_read(struct reader *r, const struct value *root)
+{
+	struct task t;
+
+	if (task_read(r, root, &t) == 0)
+		harbor_put_task(r, &t);
 }
 
 /* ---- writing ------------------------------------------------------------ */

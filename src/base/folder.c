@@ -1,0 +1,314 @@
+/* Folders as wholes; see folder.h. */
+#include "base/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define COPY_BYTES	(64u << 10)
+#define FRESH_SUFFIX	".new"
+
+static void close_listing(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+#define cleanup_listing __attribute__((cleanup(close_listing)))
+
+/* The folder stays the caller's. */
+static DIR *list(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int open_folder(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int folder_make(int dir, const char *name, struct cordon_err *err)
+{
+	int fd;
+
+	if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, CORDON_E_SETUP, "cannot make the folder '%s'", name);
+	fd = open_folder(dir, name);
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the folder '%s'", name);
+	return fd;
+}
+
+/* ---- copying ------------------------------------------------------------ */
+
+static int spend(int64_t *left, int64_t n, const char *name, struct cordon_err *err)
+{
+	if (n > *left)
+		return err_set(err, CORDON_E_SETUP, "'%s': more is there than may be copied",
+			       name);
+	*left -= n;
+	return 0;
+}
+
+static int copy_bytes(int from, int to, const char *name, struct folder_room *room,
+		      struct cordon_err *err)
+{
+	char bytes[COPY_BYTES];
+	ssize_t n;
+
+	while ((n = read(from, bytes, sizeof(bytes))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot read '%s'", name);
+		if (spend(&room->bytes, n, name, err) < 0)
+			return -1;
+		for (ssize_t done = 0, w; done < n; done += w) {
+			w = write(to, bytes + done, (size_t)(n - done));
+			if (w < 0)
+				return err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
+		}
+	}
+	return 0;
+}
+
+static int copy_file(int from, const char *name, int to, struct folder_room *room,
+		     struct cordon_err *err)
+{
+	cleanup_fd int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int out = -1;
+	struct stat st;
+
+	/* Another one may stand there by now. */
+	if (in < 0 || fstat(in, &st) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (unlinkat(to, name, 0) < 0 && errno != ENOENT)
+		return err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", name);
+	out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
+	if (copy_bytes(in, out, name, room, err) < 0)
+		return -1;
+	if (fchmod(out, st.st_mode & 0777) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot set the mode of '%s'", name);
+	return 0;
+}
+
+static int copy_link(int from, const char *name, int to, struct cordon_err *err)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'", name);
+	target[n] = '\0';
+	if ((unlinkat(to, name, 0) < 0 && errno != ENOENT) || symlinkat(target, to, name) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make the link '%s'", name);
+	return 0;
+}
+
+struct copying {
+	struct folder_room *room;
+	unsigned depth;
+};
+
+static int copy_entries(struct copying *c, int from, int to, bool (*skip)(const char *name),
+			struct cordon_err *err);
+
+static int copy_folder(struct copying *c, int from, const char *name, int to,
+		       struct cordon_err *err)
+{
+	cleanup_fd int in = open_folder(from, name), out = -1;
+	int rc;
+
+	if (in < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+	if (c->depth == MAX_COPY_DEPTH)
+		return err_set(err, CORDON_E_SETUP, "'%s': folders too deep to be copied", name);
+	out = folder_make(to, name, err);
+	if (out < 0)
+		return -1;
+	c->depth++;
+	rc = copy_entries(c, in, out, NULL, err);
+	c->depth--;
+	return rc;
+}
+
+static int copy_entry(struct copying *c, int from, const char *name, int to,
+		      struct cordon_err *err)
+{
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'",
+						     name);
+	if (spend(&c->room->entries, 1, name, err) < 0)
+		return -1;
+	switch (st.st_mode & S_IFMT) {
+	case S_IFDIR:
+		return copy_folder(c, from, name, to, err);
+	case S_IFREG:
+		return copy_file(from, name, to, c->room, err);
+	case S_IFLNK:
+		return copy_link(from, name, to, err);
+	default:
+		return 0;
+	}
+}
+
+static int copy_entries(struct copying *c, int from, int to, bool (*skip)(const char *name),
+			struct cordon_err *err)
+{
+	cleanup_listing DIR *d = list(from);
+	struct dirent *e;
+
+	if (!d)
+		return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
+	while ((e = readdir(d)))
+		if (!is_dots(e->d_name) && !(skip && skip(e->d_name)) &&
+		    copy_entry(c, from, e->d_name, to, err) < 0)
+			return -1;
+	return 0;
+}
+
+int folder_copy(int from, int to, bool (*skip)(const char *name), struct folder_room *room,
+		struct cordon_err *err)
+{
+	return copy_entries(&(struct copying){ .room = room }, from, to, skip, err);
+}
+
+int folder_copy_one(int from, const char *name, int to, struct folder_room *room,
+		    struct cordon_err *err)
+{
+	return copy_entry(&(struct copying){ .room = room }, from, name, to, err);
+}
+
+/* ---- removing ----------------------------------------------------------- */
+
+/* One whose owner took all rights away is still ours to remove. */
+static int open_to_clear(int dir, const char *name)
+{
+	int fd = open_folder(dir, name);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	(void)!fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW);
+	return open_folder(dir, name);
+}
+
+/* Of one folder in `root`: its files go, its folders move up beside it, so that
+ * no depth costs more than this. */
+static int flatten(int root, int dir, uint64_t *n_moved, struct cordon_err *err)
+{
+	cleanup_listing DIR *d = NULL;
+	struct dirent *e;
+
+	(void)!fchmod(dir, 0700);
+	d = list(dir);
+	if (!d)
+		return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
+	while ((e = readdir(d))) {
+		char name[64];
+
+		if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 || errno == ENOENT)
+			continue;
+		if (errno != EISDIR && errno != EPERM)
+			return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", e->d_name);
+		/* A folder that is to be moved has to be writable as well. */
+		(void)!fchmodat(dir, e->d_name, 0700, AT_SYMLINK_NOFOLLOW);
+		do {
+			snprintf(name, sizeof(name), ".moved-%llu",
+				 (unsigned long long)(*n_moved)++);
+		} while (faccessat(root, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+		if (*n_moved > MAX_WALK_ENTRIES || renameat(dir, e->d_name, root, name) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", e->d_name);
+	}
+	return 0;
+}
+
+static int clear_folder(int root, const char *name, uint64_t *n_moved, struct cordon_err *err)
+{
+	cleanup_fd int dir = open_to_clear(root, name);
+
+	if (dir < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+	if (flatten(root, dir, n_moved, err) < 0)
+		return -1;
+	if (unlinkat(root, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", name);
+	return 0;
+}
+
+int folder_clear(int dir, struct cordon_err *err)
+{
+	uint64_t n_moved = 0, before;
+
+	do {
+		cleanup_listing DIR *d = NULL;
+		struct dirent *e;
+
+		before = n_moved;
+		(void)!fchmod(dir, 0755);
+		d = list(dir);
+		if (!d)
+			return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
+		while ((e = readdir(d))) {
+			if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 ||
+			    errno == ENOENT)
+				continue;
+			if (errno != EISDIR && errno != EPERM)
+				return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'",
+					       e->d_name);
+			if (clear_folder(dir, e->d_name, &n_moved, err) < 0)
+				return -1;
+		}
+	} while (n_moved != before);
+	return 0;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+int folder_write(int dir, const char *name, struct str text, struct cordon_err *err)
+{
+	char fresh[NAME_MAX + 1];
+	cleanup_fd int fd = -1;
+
+	if (snprintf(fresh, sizeof(fresh), "%s" FRESH_SUFFIX, name) >= (int)sizeof(fresh))
+		return err_set(err, CORDON_E_SETUP, "'%s' is too long a name", name);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
+	while (text.n) {
+		ssize_t n = write(fd, text.s, text.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
+			unlinkat(dir, fresh, 0);
+			return -1;
+		}
+		text = str_from_pos(text, (size_t)n);
+	}
+	if (renameat(dir, fresh, dir, name) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* Starting a session, with what only we may ask for. */
+#ifndef LIB_SESSION_START_H
+#define LIB_SESSION_START_H
+
+#include "plan/compile.h"
+
+struct session_wish {
+	const struct cordon_request *request;
+	const struct cordon_session_options *options;
+	const struct plan_link *links;	/* more names inside */
+	size_t n_links;
+	bool only_plan;			/* say whether it could be held, and start nothing */
+};
+
+/* As cordon_session_start(). */
+int session_start(const struct session_wish *w, struct cordon_answer *ret,
+		  struct cordon_err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,527 @@
+/* Many trials; see jobs.h.
+ *
+ * Who runs
+ *
+ *   this process     starts trials, listens to them, writes results.jsonl
+ *   one a trial      trial_run(), in a session of its own; ends with this process
+ *   its sessions     end with the trial's process, which is their owner
+ */
+#include "trial/jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "super/live.h"
+#include "text/value.h"
+
+#define RESULTS		"results.jsonl"
+#define MARKER		".cordon-trial"		/* a folder that is ours to clear */
+
+/* What a trial's process says; one write each. */
+struct news {
+	size_t job;
+	char phase[32], step[64];
+	char problem[256];		/* not empty: it could not write its result */
+};
+static_assert(sizeof(struct news) <= 512, "more than a pipe takes in one piece");
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+/* ---- where everything is kept --------------------------------------------- */
+
+static int make_folders(const char *path, struct cordon_err *err)
+{
+	char part[PATH_MAX];
+	size_t n = strlen(path);
+
+	if (n >= sizeof(part))
+		return err_set(err, CORDON_E_USAGE, "--output-dir: too long a path");
+	for (size_t i = 1; i <= n; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, CORDON_E_USAGE, "cannot make the folder '%s'", part);
+	}
+	return 0;
+}
+
+static const char *fresh_name(struct arena *a)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!localtime_r(&now, &tm))
+		return NULL;
+	return arena_printf(a, "trials/%04d-%02d-%02d.%02d-%02d-%02d.%d", tm.tm_year + 1900,
+			    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+			    (int)getpid());
+}
+
+/* Links are followed once, here: what is inside gets paths that are final. */
+static int open_output(struct jobs *j, struct cordon_err *err)
+{
+	const char *name = j->o->output ? j->o->output : fresh_name(j->arena);
+	char here[PATH_MAX];
+
+	if (!name || !getcwd(here, sizeof(here)))
+		return err_sys(err, CORDON_E_SETUP, "cannot tell where to keep the results");
+	if (path_resolve(j->arena, str_from(name), here, &j->path, err) < 0 ||
+	    make_folders(j->path, err) < 0)
+		return -1;
+	j->dir = open(j->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (j->dir < 0)
+		return err_sys(err, CORDON_E_USAGE, "cannot open '%s'", j->path);
+	j->lock = openat(j->dir, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (j->lock < 0)
+		return err_sys(err, CORDON_E_USAGE, "cannot write into '%s'", j->path);
+	if (flock(j->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, CORDON_E_USAGE,
+			       "other trials are being run into '%s'; wait for them, or choose "
+			       "another --output-dir", j->path);
+	j->results = openat(j->dir, RESULTS, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
+			    O_CLOEXEC, 0644);
+	if (j->results < 0)
+		return err_sys(err, CORDON_E_USAGE, "cannot write '%s/" RESULTS "'", j->path);
+	return 0;
+}
+
+/* ---- results --------------------------------------------------------------- */
+
+static const struct value *text_of(const struct value *root, const char *key)
+{
+	const struct value *v = value_find(root, key);
+
+	return v && v->kind == VALUE_STRING ? v : NULL;
+}
+
+/* What the table shows of a result.  False: it is none. */
+static bool take_result(struct job *job, struct str text)
+{
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+	struct arena *keep = job->jobs->arena;
+	struct source src = { TRIAL_RESULT, text };
+	const struct value *status, *reward, *why;
+	struct cordon_err ignored;
+	struct value root;
+	int s = 0;
+
+	if (json_parse(&src, &a, &root, &ignored) < 0)
+		return false;
+	status = text_of(&root, "status");
+	while (status && s < N_TRIAL_STATUSES &&
+	       !str_is(status->string, trial_status_word((enum trial_status)s)))
+		s++;
+	if (!status || s == N_TRIAL_STATUSES)
+		return false;
+	job->status = (enum trial_status)s;
+	reward = value_find(&root, "reward");
+	job->has_reward = reward && (reward->kind == VALUE_FLOAT || reward->kind == VALUE_INT);
+	if (job->has_reward)
+		job->reward = reward->kind == VALUE_INT ? (double)reward->integer : reward->real;
+	why = text_of(value_find(&root, "error"), "message");
+	job->why = why ? arena_strndup(keep, why->string.s, why->string.n) : NULL;
+	if (job->jobs->o->json)
+		job->text = strndup(text.s, text.n);
+	return true;
+}
+
+static bool read_file(int dir, const char *name, struct arena *a, struct str *ret)
+{
+	char path[64];
+	struct cordon_err ignored;
+	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return fd_read_file(path, MAX_OUTPUT_BYTES, a, ret, &ignored) == 0;
+}
+
+/* Its result, if it wrote one; it goes to results.jsonl as well. */
+static bool read_result(struct job *job, bool only_completed)
+{
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+	struct str text;
+
+	if (!read_file(job->about.dir, TRIAL_RESULT, &a, &text) || !take_result(job, text) ||
+	    (only_completed && job->status != TRIAL_COMPLETED))
+		return false;
+	if (write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
+		job->jobs->unwritten = true;
+	return true;
+}
+
+static void write_lost(struct job *job, const char *why)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	struct json_out j = { .out = &out };
+	struct cordon_err ignored;
+	struct str text;
+
+	trial_print_lost(&job->about, why, &j);
+	buf_putc(&out, '\n');
+	text = (struct str){ buf_text(&out), out.n };
+	job->status = TRIAL_ERROR;
+	job->why = arena_strndup(job->jobs->arena, why, strlen(why));
+	if (job->jobs->o->json)
+		job->text = strndup(text.s, text.n);
+	if ((job->about.dir >= 0 &&
+	     folder_write(job->about.dir, TRIAL_RESULT, text, &ignored) < 0) ||
+	    write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
+		job->jobs->unwritten = true;
+}
+
+static void tell(struct job *job, bool ended)
+{
+	struct jobs *j = job->jobs;
+	struct cordon_trial_event e = {
+		.trial = job->about.name, .phase = job->phase, .step = job->step,
+		.status = ended ? trial_status_word(job->status) : NULL,
+		.why = job->status == TRIAL_COMPLETED ? NULL : job->why,
+		.reused = job->reused, .has_reward = job->has_reward, .reward = job->reward,
+		.duration_ms = job->duration_ms, .n_done = j->n_done, .n_running = j->n_running,
+		.n_failed = j->n_failed, .n_all = j->n,
+	};
+
+	if (j->o->tell)
+		j->o->tell(j->o->tell_arg, &e);
+}
+
+static void finish(struct job *job)
+{
+	job->state = JOB_DONE;
+	job->jobs->n_done++;
+	job->jobs->n_failed += job->status != TRIAL_COMPLETED;
+	fd_close(&job->about.dir);
+	tell(job, true);
+}
+
+/* ---- in a trial's process --------------------------------------------------- */
+
+static void send_news(const struct trial_about *about, const struct news *news)
+{
+	const struct job *job = about->arg;
+
+	(void)!write(job->jobs->news[1], news, sizeof(*news));
+}
+
+static void tell_phase(const struct trial_about *about, const char *phase, struct str step)
+{
+	const struct job *job = about->arg;
+	struct news news = { .job = (size_t)(job - job->jobs->items) };
+
+	snprintf(news.phase, sizeof(news.phase), "%s", phase);
+	snprintf(news.step, sizeof(news.step), "%.*s", (int)MIN(step.n, 60u), step.s);
+	send_news(about, &news);
+}
+
+/* Nothing of the terminal's, and no longer than the process that started it. */
+static int leave_caller(pid_t parent)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+	    null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+		return -1;
+	return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void job_main(struct job *job, pid_t parent)
+{
+	struct news news = { .job = (size_t)(job - job->jobs->items) };
+	struct cordon_err err;
+
+	if (leave_caller(parent) < 0)
+		_exit(1);
+	fd_close(&job->jobs->news[0]);
+	if (trial_run(&job->about, &err) == 0)
+		_exit(0);
+	snprintf(news.problem, sizeof(news.problem), "%.250s", err.msg);
+	send_news(&job->about, &news);
+	_exit(1);
+}
+
+/* ---- starting ---------------------------------------------------------------- */
+
+/* Is the task of the result that is there still the same? */
+static bool is_same_task(const struct job *job)
+{
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+	struct cordon_err ignored;
+	struct str now, then;
+
+	return read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
+	       fd_read_file(job->about.file, MAX_SOURCE_BYTES, &a, &now, &ignored) == 0 &&
+	       str_eq(now, then);
+}
+
+/* Its folder, empty.  1: what is there is complete, and stays.  Somebody else's
+ * folder is never cleared. */
+static int make_folder(struct job *job, struct cordon_err *err)
+{
+	struct jobs *j = job->jobs;
+	bool is_there = mkdirat(j->dir, job->about.name, 0755) < 0 && errno == EEXIST;
+
+	job->about.dir = folder_make(j->dir, job->about.name, err);
+	if (job->about.dir < 0)
+		return -1;
+	if (!is_there)
+		return folder_write(job->about.dir, MARKER, STR(""), err);
+	if (faccessat(job->about.dir, MARKER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(err, CORDON_E_USAGE,
+			       "'%s' is there and holds no trial; choose another --output-dir",
+			       job->about.path);
+	if (read_result(job, true)) {
+		if (is_same_task(job))
+			return 1;
+		return err_set(err, CORDON_E_USAGE,
+			       "'%s' holds the result of another text of the task; choose another "
+			       "--output-dir, or remove it", job->about.path);
+	}
+	if (folder_clear(job->about.dir, err) < 0)
+		return -1;
+	return folder_write(job->about.dir, MARKER, STR(""), err);
+}
+
+static void start_job(struct job *job)
+{
+	struct jobs *j = job->jobs;
+	pid_t parent = getpid();
+	struct cordon_err err;
+	int rc = make_folder(job, &err);
+
+	job->begin_ms = now_ms();
+	if (rc == 1) {
+		job->reused = true;
+		finish(job);
+		return;
+	}
+	if (rc == 0) {
+		job->pid = fork();
+		if (job->pid == 0)
+			job_main(job, parent);
+		if (job->pid > 0)
+			job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
+		if (job->pid < 0 || job->pidfd < 0)
+			rc = err_sys(&err, CORDON_E_SETUP, "cannot start a process");
+	}
+	if (rc < 0) {
+		if (job->pid > 0) {
+			kill(job->pid, SIGKILL);
+			waitpid(job->pid, NULL, 0);
+		}
+		/* Not into a folder that is somebody else's. */
+		fd_close(&job->about.dir);
+		write_lost(job, err.msg);
+		finish(job);
+		return;
+	}
+	job->state = JOB_RUNNING;
+	j->n_running++;
+}
+
+/* ---- ending ------------------------------------------------------------------- */
+
+/* Their owner is dead; this waits until they have noticed. */
+static void end_sessions(const struct job *job)
+{
+	char own[MAX_SESSION_NAME];
+	struct cordon_err ignored;
+
+	(void)!live_kill(job->about.session, &ignored);
+	if (trial_own_session(job->about.session, own, sizeof(own)) == 0)
+		(void)!live_kill(own, &ignored);
+}
+
+static void end_job(struct job *job)
+{
+	siginfo_t info = { 0 };
+	char why[400];
+
+	if (waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) < 0)
+		info.si_code = CLD_KILLED;
+	fd_close(&job->pidfd);
+	job->jobs->n_running--;
+	job->duration_ms = now_ms() - job->begin_ms;
+	if (info.si_code != CLD_EXITED || info.si_status != 0)
+		end_sessions(job);
+	if (info.si_code == CLD_EXITED && info.si_status == 0 && read_result(job, false)) {
+		finish(job);
+		return;
+	}
+	if (job->jobs->interrupted)
+		snprintf(why, sizeof(why), "interrupted by signal %d in %s",
+			 job->jobs->interrupted, job->phase[0] ? job->phase : "its beginning");
+	else if (job->problem[0])
+		snprintf(why, sizeof(why), "the result could not be written: %s", job->problem);
+	else if (info.si_code == CLD_EXITED)
+		snprintf(why, sizeof(why), "the trial's process ended without a result in %s",
+			 job->phase[0] ? job->phase : "its beginning");
+	else
+		snprintf(why, sizeof(why), "the trial's process was killed by signal %d in %s",
+			 info.si_status, job->phase[0] ? job->phase : "its beginning");
+	write_lost(job, why);
+	finish(job);
+}
+
+static void read_news(struct jobs *j)
+{
+	struct news n;
+
+	while (read(j->news[0], &n, sizeof(n)) == (ssize_t)sizeof(n)) {
+		struct job *job = n.job < j->n ? &j->items[n.job] : NULL;
+
+		if (!job || job->state != JOB_RUNNING)
+			continue;
+		if (n.problem[0]) {
+			memcpy(job->problem, n.problem, sizeof(job->problem));
+			continue;
+		}
+		memcpy(job->phase, n.phase, sizeof(job->phase));
+		memcpy(job->step, n.step, sizeof(job->step));
+		tell(job, false);
+	}
+}
+
+static void interrupt(struct jobs *j, int signal)
+{
+	j->interrupted = signal;
+	for (size_t i = 0; i < j->n; i++)
+		if (j->items[i].state == JOB_RUNNING)
+			kill(j->items[i].pid, SIGKILL);
+}
+
+/* ---- the loop ------------------------------------------------------------------ */
+
+static int wait_for_one(struct jobs *j, int signals, struct cordon_err *err)
+{
+	struct pollfd fds[2 + MAX_TRIAL_JOBS];
+	size_t whose[2 + MAX_TRIAL_JOBS], n = 2;
+	struct signalfd_siginfo si;
+
+	fds[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = j->news[0], .events = POLLIN };
+	for (size_t i = 0; i < j->n && n < ARRAY_SIZE(fds); i++)
+		if (j->items[i].state == JOB_RUNNING) {
+			whose[n] = i;
+			fds[n++] = (struct pollfd){ .fd = j->items[i].pidfd, .events = POLLIN };
+		}
+	if (poll(fds, n, -1) < 0 && errno != EINTR)
+		return err_sys(err, CORDON_E_SETUP, "cannot wait for trials");
+	read_news(j);
+	if (fds[0].revents && read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		interrupt(j, (int)si.ssi_signo);
+	for (size_t i = 2; i < n; i++)
+		if (fds[i].revents)
+			end_job(&j->items[whose[i]]);
+	return 0;
+}
+
+static int loop(struct jobs *j, int signals, struct cordon_err *err)
+{
+	size_t most = MIN(j->o->jobs ? j->o->jobs : 1, MAX_TRIAL_JOBS), next = 0;
+
+	for (;;) {
+		while (!j->interrupted && next < j->n && j->n_running < most)
+			start_job(&j->items[next++]);
+		if (!j->n_running)
+			return 0;
+		if (wait_for_one(j, signals, err) < 0) {
+			interrupt(j, SIGKILL);
+			for (size_t i = 0; i < j->n; i++)
+				if (j->items[i].state == JOB_RUNNING)
+					end_job(&j->items[i]);
+			return -1;
+		}
+	}
+}
+
+static int make_items(struct jobs *j, const struct trial_list *list, struct cordon_err *err)
+{
+	unsigned mark = 0;
+
+	if (getrandom(&mark, sizeof(mark), 0) != (ssize_t)sizeof(mark))
+		return err_sys(err, CORDON_E_SETUP, "no random number");
+	j->items = arena_new(j->arena, list->n + 1, sizeof(*j->items));
+	if (!j->items)
+		return err_nomem(err);
+	for (size_t i = 0; i < list->n; i++) {
+		struct job *job = &j->items[i];
+
+		job->jobs = j;
+		job->pidfd = -1;
+		job->about = (struct trial_about){
+			.wishes = &j->wishes, .name = list->items[i].name,
+			.file = list->items[i].file, .dir = -1, .tell = tell_phase, .arg = job,
+			.path = arena_printf(j->arena, "%s/%s", j->path, list->items[i].name),
+			.session = arena_printf(j->arena, "trial-%08x-%zu", mark, i + 1),
+		};
+		if (!job->about.path || !job->about.session)
+			return err_nomem(err);
+	}
+	j->n = list->n;
+	return 0;
+}
+
+int jobs_run(struct jobs *j, const struct trial_list *list, struct cordon_err *err)
+{
+	cleanup_fd int signals = -1;
+	sigset_t ours, before;
+	int rc;
+
+	j->dir = j->results = j->lock = j->news[0] = j->news[1] = -1;
+	if (open_output(j, err) < 0 || make_items(j, list, err) < 0)
+		return -1;
+	if (pipe2(j->news, O_CLOEXEC) < 0 || fcntl(j->news[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0 || sigprocmask(SIG_BLOCK, &ours, &before) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
+	rc = loop(j, signals, err);
+	(void)!sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+void jobs_release(struct jobs *j)
+{
+	for (size_t i = 0; i < j->n; i++)
+		free(j->items[i].text);
+	fd_close(&j->dir);
+	fd_close(&j->results);
+	fd_close(&j->lock);
+	fd_close(&j->news[0]);
+	fd_close(&j->news[1]);
+}

@@ -1,0 +1,231 @@
+/* A trial's own folder; see workplace.h. */
+#include "trial/workplace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+static struct folder_room full_room(void)
+{
+	return (struct folder_room){ MAX_TRIAL_COPY_BYTES, MAX_WALK_ENTRIES };
+}
+
+static int make_logs(struct workplace *p, struct cordon_err *err)
+{
+	static const char *const parts[] = { "agent", "verifier", "artifacts" };
+
+	p->logs = folder_make(p->dir, "logs", err);
+	for (size_t i = 0; p->logs >= 0 && i < ARRAY_SIZE(parts); i++) {
+		cleanup_fd int fd = folder_make(p->logs, parts[i], err);
+
+		if (fd < 0)
+			return -1;
+	}
+	return p->logs < 0 ? -1 : 0;
+}
+
+static int name_parts(struct workplace *p, struct arena *a, struct cordon_err *err)
+{
+	static const char *const names[PLACE_LINKS] = {
+		[PLACE_APP] = "app",		 [PLACE_LOGS] = "logs",
+		[PLACE_TESTS] = "tests",	 [PLACE_SOLUTION] = "solution",
+		[PLACE_INSTRUCTION] = "instruction.md",
+	};
+	const char *const inside[PLACE_LINKS] = {
+		[PLACE_APP] = p->workdir,	 [PLACE_LOGS] = TRIAL_LOGS,
+		[PLACE_TESTS] = TRIAL_TESTS,	 [PLACE_SOLUTION] = TRIAL_SOLUTION,
+		[PLACE_INSTRUCTION] = TRIAL_INSTRUCTION,
+	};
+
+	for (int i = 0; i < PLACE_LINKS; i++) {
+		p->roots[i] = arena_printf(a, "%s/%s", p->path, names[i]);
+		if (!p->roots[i])
+			return err_nomem(err);
+		p->links[i] = (struct plan_link){ inside[i], p->roots[i] };
+	}
+	return 0;
+}
+
+int workplace_make(int dir, const char *path, struct str workdir, struct arena *a, struct workplace *ret,
+	       struct cordon_err *err)
+{
+	struct workplace p = WORKPLACE;
+
+	p.path = path;
+	p.workdir = workdir.n ? path_normal(a, workdir, "/") : TRIAL_APP;
+	if (!p.workdir)
+		return err_nomem(err);
+	p.dir = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p.dir < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
+	*ret = p;
+	ret->app = folder_make(p.dir, "app", err);
+	ret->tests = ret->app < 0 ? -1 : folder_make(p.dir, "tests", err);
+	ret->solution = ret->tests < 0 ? -1 : folder_make(p.dir, "solution", err);
+	if (ret->solution < 0 || make_logs(ret, err) < 0 ||
+	    folder_write(p.dir, "instruction.md", STR(""), err) < 0 ||
+	    name_parts(ret, a, err) < 0)
+		return err_wrap(err, "'%s'", path);
+	return 0;
+}
+
+void workplace_close(struct workplace *p)
+{
+	fd_close(&p->dir);
+	fd_close(&p->app);
+	fd_close(&p->tests);
+	fd_close(&p->solution);
+	fd_close(&p->logs);
+}
+
+int workplace_fill(int to, const struct task_folder *f, const char *name,
+	       bool (*skip)(const char *name), struct cordon_err *err)
+{
+	cleanup_fd int from = task_folder_part(f, name, O_DIRECTORY);
+	struct folder_room room = full_room();
+
+	if (from < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (from < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s' of the task", name);
+	if (folder_copy(from, to, skip, &room, err) < 0)
+		return err_wrap(err, "copying '%s' of the task", name);
+	return 0;
+}
+
+int workplace_allow_exec(int dir, const char *name, struct cordon_err *err)
+{
+	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fchmod(fd, 0755) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make '%s' executable", name);
+	return 0;
+}
+
+int workplace_open_verifier(const struct workplace *p, struct cordon_err *err)
+{
+	int fd = openat(p->logs, "verifier",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(err, CORDON_E_PEER, "/logs/verifier is no folder any more");
+	return fd;
+}
+
+int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err)
+{
+	cleanup_fd int fd = -1;
+
+	if (unlinkat(p->logs, "verifier", 0) < 0 && errno != EISDIR && errno != EPERM &&
+	    errno != ENOENT)
+		return err_sys(err, CORDON_E_PEER, "cannot clear /logs/verifier");
+	fd = folder_make(p->logs, "verifier", err);
+	return fd < 0 ? -1 : folder_clear(fd, err);
+}
+
+int workplace_instruct(const struct workplace *p, const struct task_folder *f,
+		   const struct task_step *step, struct arena *a, struct cordon_err *err)
+{
+	const char *name = task_folder_step_part(step, "instruction.md", a);
+	cleanup_fd int in = name ? task_folder_part(f, name, 0) : -1;
+	cleanup_fd int out = openat(p->dir, "instruction.md",
+				    O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	int64_t left = MAX_SOURCE_BYTES;
+	char bytes[4096];
+	ssize_t n;
+
+	if (out < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot write instruction.md");
+	while (in >= 0 && left > 0 && (n = read(in, bytes, sizeof(bytes))) > 0) {
+		left -= n;
+		if (write(out, bytes, (size_t)n) != n)
+			return err_sys(err, CORDON_E_SETUP, "cannot write instruction.md");
+	}
+	return 0;
+}
+
+/* ---- what the agent leaves ---------------------------------------------- */
+
+/* From the place's own top: "app/x" for /app/x; NULL: it is not kept. */
+static const char *outside_of(const struct workplace *p, struct str path, struct arena *a)
+{
+	const char *whole = path_normal(a, path, "/");
+
+	if (whole && path_within(whole, p->workdir))
+		return arena_printf(a, "app%s", whole + strlen(p->workdir));
+	if (whole && path_within(whole, TRIAL_LOGS))
+		return arena_printf(a, "logs%s", whole + strlen(TRIAL_LOGS));
+	return NULL;
+}
+
+/* By no link [T1]. */
+static int open_inside(int dir, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+/* The folder `path` below `dir`, made as far as need be. */
+static int make_inside(int dir, struct str path, struct cordon_err *err)
+{
+	int fd = dup(dir);
+
+	while (fd >= 0 && path.n) {
+		char name[256];
+		size_t n = str_find(path, '/');
+		int next;
+
+		if (n >= sizeof(name)) {
+			close(fd);
+			return err_set(err, CORDON_E_SETUP, "too long a name");
+		}
+		memcpy(name, path.s, n);
+		name[n] = '\0';
+		path = str_from_pos(path, n < path.n ? n + 1 : n);
+		next = folder_make(fd, name, err);
+		close(fd);
+		if (next < 0)
+			return -1;
+		fd = next;
+	}
+	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot open a folder") : fd;
+}
+
+int workplace_keep(const struct workplace *p, struct str path, int to, struct arena *a,
+	       struct cordon_err *err)
+{
+	const char *outside = outside_of(p, path, a), *name;
+	cleanup_fd int from = -1, into = -1;
+	struct folder_room room = full_room();
+	struct str parent;
+
+	if (!outside)
+		return 1;
+	name = strrchr(outside, '/');
+	parent = name ? (struct str){ outside, (size_t)(name - outside) } : STR("");
+	name = name ? name + 1 : outside;
+	from = parent.n ? open_inside(p->dir, arena_strndup(a, parent.s, parent.n)) :
+			  openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (from < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (from < 0)
+		return err_sys(err, CORDON_E_PEER, "artifacts: '%.*s' cannot be opened",
+			       STR_FMT(path));
+	into = make_inside(to, parent, err);
+	if (into < 0 || folder_copy_one(from, name, into, &room, err) < 0)
+		return err_wrap(err, "artifacts: '%.*s'", STR_FMT(path));
+	return 0;
+}
