@@ -40,8 +40,8 @@ struct says {
 struct starting {
 	struct composition *c;
 	const struct cordon_session_options *o;
-	const struct plan_link *links;
-	size_t n_links;
+	const struct plan_alias *aliases;
+	size_t n_aliases;
 	struct plan_request request;
 	struct record record;
 	struct host_report report;
@@ -233,8 +233,8 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;
 	s->request.session = true;
-	s->request.links = s->links;
-	s->request.n_links = s->n_links;
+	s->request.aliases = s->aliases;
+	s->request.n_aliases = s->n_aliases;
 	s->request.status = arena_printf(&s->c->arena, "%s/%s/inside", s->request.live_root,
 					 s->res.run_id);
 	if (!s->request.status)
@@ -265,7 +265,7 @@ int session_start(const struct session_wish *w, struct cordon_answer *ret, struc
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(256);
-	struct starting s = { .c = &c, .o = w->options, .links = w->links, .n_links = w->n_links,
+	struct starting s = { .c = &c, .o = w->options, .aliases = w->aliases, .n_aliases = w->n_aliases,
 			      .reporter = { .res = &s.res } };
 	int rc;
 

@@ -7,8 +7,8 @@
 struct session_wish {
 	const struct cordon_request *request;
 	const struct cordon_session_options *options;
-	const struct plan_link *links;	/* more names inside */
-	size_t n_links;
+	const struct plan_alias *aliases;	/* more names inside */
+	size_t n_aliases;
 	bool only_plan;			/* say whether it could be held, and start nothing */
 };
 

@@ -16,16 +16,11 @@ enum plan_consent {
 	N_PLAN_CONSENTS
 };
 
-/* A name in the new root for a place that has another one. */
-struct plan_link {
-	const char *path, *target;	/* absolute */
-};
-
 /* What is to be run, and by whom. */
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
 	const char *const *environ;	/* the caller's; ends with NULL */
-	const char *cwd;		/* absolute, links followed */
+	const char *cwd;		/* absolute, aliases followed */
 	const char *home;		/* or NULL */
 	const char *own_home;		/* what the machine says it is, or NULL */
 	uid_t uid;
@@ -42,8 +37,8 @@ struct plan_request {
 	 * hold, or cannot change while the session lives, is refused. */
 	bool session;
 	const char *status;		/* the folder with the session's status file, or NULL */
-	const struct plan_link *links;	/* what they lead to is named by the policy as well */
-	size_t n_links;
+	const struct plan_alias *aliases;	/* of roots of the policy */
+	size_t n_aliases;
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

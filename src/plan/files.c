@@ -589,29 +589,35 @@ static int check_in_place(struct files *f)
 	return 0;
 }
 
-/* Names that only the new root has: where nothing else is, and no way to anything
- * else. */
-static int add_links(struct files *f)
+/* Other names of roots: where nothing else is, and no way to anything else.  What
+ * may not be made below a root may not be made by that name either; rights are
+ * the root's own, since they go by what a place is. */
+static int add_aliases(struct files *f)
 {
 	const struct plan_request *r = f->request;
-	const struct plan *p = f->plan;
-	size_t n_others = p->n_mounts;
+	struct plan *p = f->plan;
+	size_t n_guarded = p->n_guarded;
 
-	for (size_t i = 0; i < r->n_links; i++) {
-		const char *path = r->links[i].path;
+	if (r->n_aliases && f->in_place)
+		return err_set(f->err, CORDON_E_HOST,
+			       "'%s' can be made inside by mount only; cordon doctor says what to "
+			       "do", r->aliases[0].path);
+	for (size_t i = 0; i < r->n_aliases; i++) {
+		const char *path = r->aliases[i].path, *target = r->aliases[i].target;
 
-		if (f->in_place)
-			return err_set(f->err, CORDON_E_HOST,
-				       "'%s' can be made inside by mount only; cordon doctor says "
-				       "what to do", path);
-		for (size_t k = 0; k < n_others; k++)
+		for (size_t k = 0; k < p->n_mounts; k++)
 			if (path_within(path, p->mounts[k].target) ||
 			    path_within(p->mounts[k].target, path))
 				return err_set(f->err, CORDON_E_HOST,
 					       "'%s' cannot be made inside, where '%s' is seen",
 					       path, p->mounts[k].target);
-		add_mount(f, MOUNT_LINK, r->links[i].target, path);
+		for (size_t k = 0; k < n_guarded; k++)
+			if (path_within(p->guarded[k], target))
+				add_guarded(f, below(f, path, p->guarded[k] + strlen(target) +
+							      (p->guarded[k][strlen(target)] == '/')));
 	}
+	p->aliases = r->aliases;
+	p->n_aliases = r->n_aliases;
 	return 0;
 }
 
@@ -640,7 +646,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);
 	}
 	add_roots(&f);
-	if (add_links(&f) < 0 || add_sockets(&f) < 0)
+	if (add_sockets(&f) < 0)
 		return -1;
 	add_network(&f);
 	if (add_protected(&f) < 0 || add_masks(&f) < 0)
@@ -650,7 +656,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	plan->mask_live_root = hide(&f, plan->live_root);
 	if (r->audit)
 		hide(&f, r->audit);
-	if (f.in_place && check_in_place(&f) < 0)
+	if (add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;

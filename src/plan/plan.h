@@ -51,6 +51,12 @@ struct plan_mount {
 	int64_t size;		/* tmpfs */
 };
 
+/* One more name inside for a place that is there: all of it once more, as it is
+ * when everything is mounted. */
+struct plan_alias {
+	const char *path, *target;	/* absolute, inside */
+};
+
 /* Access to a place by Landlock; the bits are those of linux/landlock.h. */
 struct plan_access {
 	const char *path;	/* inside */
@@ -134,6 +140,8 @@ struct plan {
 
 	struct plan_mount *mounts;
 	size_t n_mounts, cap_mounts;
+	const struct plan_alias *aliases;
+	size_t n_aliases;
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
 	int landlock;			/* ABI to use; 0: none */

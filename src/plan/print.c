@@ -136,6 +136,9 @@ static void print_files(const struct plan *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n_mounts; i++)
 		print_mount(&p->mounts[i], out);
+	for (size_t i = 0; i < p->n_aliases; i++)
+		buf_printf(out, "mount      %-12s %s is %s: mount\n", "alias", p->aliases[i].path,
+			   p->aliases[i].target);
 	for (size_t i = 0; i < p->n_blocked; i++)
 		buf_printf(out, "blocked    %-12s %s: mount (mask of each file of that name)\n",
 			   "program", p->blocked[i]);

@@ -10,7 +10,7 @@ struct phase_wish {
 	const char *session;			/* its name */
 	const char *phase;			/* of its policy; NULL: its base */
 	const struct trial_command *command;
-	const char *workdir;			/* on this side */
+	const char *workdir;			/* as it sees it */
 	const char *const *settings;		/* NAME=VALUE, ends with NULL; or NULL */
 	int input;				/* its standard input, or -1 */
 	int output;				/* the folder for what it prints */

@@ -57,7 +57,7 @@ static int64_t now_ms(void)
 	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-static void warn(struct trial *t, const char *text)
+static void add_warning(struct trial *t, const char *text)
 {
 	const char **more = arena_grow(&t->c.arena, t->warnings, t->n_warnings, &t->cap_warnings,
 				       sizeof(*more));
@@ -66,6 +66,15 @@ static void warn(struct trial *t, const char *text)
 		return;
 	t->warnings = more;
 	t->warnings[t->n_warnings++] = text;
+}
+
+/* Each once. */
+static void warn(struct trial *t, const char *text)
+{
+	for (size_t i = 0; text && i < t->n_warnings; i++)
+		if (strcmp(t->warnings[i], text) == 0)
+			return;
+	add_warning(t, text);
 }
 
 /* ---- before anything starts --------------------------------------------- */
@@ -223,7 +232,7 @@ static int start(struct trial *t, const struct environment *e)
 	o.name = e->session;
 	o.idle = "none";
 	o.owner = owner;
-	rc = session_start(&(struct session_wish){ &req, &o, e->place->links, PLACE_LINKS,
+	rc = session_start(&(struct session_wish){ &req, &o, e->place->aliases, PLACE_PARTS,
 						   e->only_plan }, &answer, &t->err);
 	if (rc < 0 && answer.problems)
 		err_set(&t->err, t->err.code, "%s", answer.problems);
@@ -389,7 +398,7 @@ static int run_phase(struct trial *t, const struct trial_phase *p, enum phase_ve
 		.session = p->session,
 		.phase = p->policy_phase,
 		.command = p->command,
-		.workdir = p->place->roots[PLACE_APP],
+		.workdir = p->place->workdir,
 		.settings = p->settings,
 		.input = strcmp(p->name, "agent") == 0 ? input : -1,
 		.output = t->output,

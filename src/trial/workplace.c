@@ -34,22 +34,22 @@ static int make_logs(struct workplace *p, struct cordon_err *err)
 
 static int name_parts(struct workplace *p, struct arena *a, struct cordon_err *err)
 {
-	static const char *const names[PLACE_LINKS] = {
+	static const char *const names[PLACE_PARTS] = {
 		[PLACE_APP] = "app",		 [PLACE_LOGS] = "logs",
 		[PLACE_TESTS] = "tests",	 [PLACE_SOLUTION] = "solution",
 		[PLACE_INSTRUCTION] = "instruction.md",
 	};
-	const char *const inside[PLACE_LINKS] = {
+	const char *const inside[PLACE_PARTS] = {
 		[PLACE_APP] = p->workdir,	 [PLACE_LOGS] = TRIAL_LOGS,
 		[PLACE_TESTS] = TRIAL_TESTS,	 [PLACE_SOLUTION] = TRIAL_SOLUTION,
 		[PLACE_INSTRUCTION] = TRIAL_INSTRUCTION,
 	};
 
-	for (int i = 0; i < PLACE_LINKS; i++) {
+	for (int i = 0; i < PLACE_PARTS; i++) {
 		p->roots[i] = arena_printf(a, "%s/%s", p->path, names[i]);
 		if (!p->roots[i])
 			return err_nomem(err);
-		p->links[i] = (struct plan_link){ inside[i], p->roots[i] };
+		p->aliases[i] = (struct plan_alias){ inside[i], p->roots[i] };
 	}
 	return 0;
 }

@@ -15,15 +15,15 @@
 #include "plan/compile.h"
 #include "trial/task_folder.h"
 
-#define PLACE_LINKS	5
+#define PLACE_PARTS	5
 
 struct workplace {
 	const char *path;		/* absolute */
 	const char *workdir;		/* of its commands, as they see it */
 	int dir, app, tests, solution, logs;
 	/* What is written is read by the policy; what is linked is a name inside. */
-	const char *roots[PLACE_LINKS];
-	struct plan_link links[PLACE_LINKS];
+	const char *roots[PLACE_PARTS];
+	struct plan_alias aliases[PLACE_PARTS];
 };
 /* The roots in their order: those before PLACE_READ_ONLY are writable. */
 enum { PLACE_APP, PLACE_LOGS, PLACE_READ_ONLY, PLACE_TESTS = PLACE_READ_ONLY, PLACE_SOLUTION,

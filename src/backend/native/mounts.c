@@ -707,6 +707,24 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	return rc;
 }
 
+/* What is mounted there by now comes along, and stays as it is. */
+static int mount_alias(struct init *in, const struct plan_alias *a, struct cordon_err *err)
+{
+	int tree = sys_open_tree(in->root, a->target + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				 AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	struct target t;
+	int rc = -1;
+
+	if (tree < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot find '%s' for '%s'", a->target, a->path);
+	if (find_target(in, a->path, &t) == 0 && make_place(in, &t, tree_is_dir(tree)) == 0)
+		rc = attach(tree, &t);
+	if (rc < 0)
+		err_sys(err, CORDON_E_SETUP, "cannot make '%s'", a->path);
+	close(tree);
+	return rc;
+}
+
 int step_mounts(struct init *in, struct cordon_err *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -715,6 +733,9 @@ int step_mounts(struct init *in, struct cordon_err *err)
 		return 0;
 	for (size_t i = 0; i < in->n_mounts; i++)
 		if (mount_one(in, i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < in->plan->n_aliases; i++)
+		if (mount_alias(in, &in->plan->aliases[i], err) < 0)
 			return -1;
 	forget_folders(in);
 	if (sys_mount_setattr(in->root, "", AT_EMPTY_PATH, &attr) < 0)
