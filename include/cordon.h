@@ -236,7 +236,7 @@ struct cordon_trial_event {
 /* Which trials, and how. */
 struct cordon_trials {
 	size_t size;				/* sizeof(struct cordon_trials) */
-	const char *const *tasks;		/* task.toml files, their folders, or folders of those */
+	const char *const *tasks;		/* task.toml files, or folders with them */
 	size_t n_tasks;
 	const char *setup, *agent, *verifier;	/* shell texts instead of the task's, or NULL */
 	const char *const *agent_hosts;		/* --allow-agent-host */

@@ -1,7 +1,6 @@
 /* `cordon trial`: words into a list of trials, and what is said while they run. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,9 +98,8 @@ static int read_count(const struct args *args, enum option_id id, const char *na
 	*ret = 0;
 	if (!text)
 		return 0;
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *end || text[0] < '0' || text[0] > '9' || !n || n > 65536)
+	n = strtoul(text, &end, 10);	/* of too many digits the largest number */
+	if (*end || text[0] < '0' || text[0] > '9' || !n || n > 65536)
 		return say_usage("%s takes a number of at least 1, not '%s'", name, text);
 	*ret = (unsigned)n;
 	return 0;

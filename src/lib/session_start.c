@@ -265,7 +265,8 @@ int session_start(const struct session_wish *w, struct cordon_answer *ret, struc
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(256);
-	struct starting s = { .c = &c, .o = w->options, .aliases = w->aliases, .n_aliases = w->n_aliases,
+	struct starting s = { .c = &c, .o = w->options, .aliases = w->aliases,
+			      .n_aliases = w->n_aliases,
 			      .reporter = { .res = &s.res } };
 	int rc;
 

@@ -612,9 +612,8 @@ static int add_aliases(struct files *f)
 					       "'%s' cannot be made inside, where '%s' is seen",
 					       path, p->mounts[k].target);
 		for (size_t k = 0; k < n_guarded; k++)
-			if (path_within(p->guarded[k], target))
-				add_guarded(f, below(f, path, p->guarded[k] + strlen(target) +
-							      (p->guarded[k][strlen(target)] == '/')));
+			if (path_within(p->guarded[k], target) && strcmp(p->guarded[k], target))
+				add_guarded(f, below(f, path, p->guarded[k] + strlen(target) + 1));
 	}
 	p->aliases = r->aliases;
 	p->n_aliases = r->n_aliases;

@@ -128,7 +128,7 @@ static bool take_result(struct job *job, struct str text)
 	struct arena *keep = job->jobs->arena;
 	struct source src = { TRIAL_RESULT, text };
 	const struct value *status, *reward, *why;
-	struct cordon_err ignored;
+	struct cordon_err ignored = { 0 };
 	struct value root;
 	int s = 0;
 
@@ -155,7 +155,7 @@ static bool take_result(struct job *job, struct str text)
 static bool read_file(int dir, const char *name, struct arena *a, struct str *ret)
 {
 	char path[64];
-	struct cordon_err ignored;
+	struct cordon_err ignored = { 0 };
 	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
@@ -182,7 +182,7 @@ static void write_lost(struct job *job, const char *why)
 {
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct json_out j = { .out = &out };
-	struct cordon_err ignored;
+	struct cordon_err ignored = { 0 };
 	struct str text;
 
 	trial_print_lost(&job->about, why, &j);
@@ -276,7 +276,7 @@ static _Noreturn void job_main(struct job *job, pid_t parent)
 static bool is_same_task(const struct job *job)
 {
 	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
-	struct cordon_err ignored;
+	struct cordon_err ignored = { 0 };
 	struct str now, then;
 
 	return read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
@@ -355,7 +355,7 @@ static void start_job(struct job *job)
 static void end_sessions(const struct job *job)
 {
 	char own[MAX_SESSION_NAME];
-	struct cordon_err ignored;
+	struct cordon_err ignored = { 0 };
 
 	(void)!live_kill(job->about.session, &ignored);
 	if (trial_own_session(job->about.session, own, sizeof(own)) == 0)

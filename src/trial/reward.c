@@ -77,7 +77,7 @@ static int read_table(struct str text, struct arena *a, struct rewards *ret,
 		     struct cordon_err *err)
 {
 	struct source src = { "reward.json", text };
-	struct cordon_err why;
+	struct cordon_err why = { 0 };
 	struct value root;
 
 	if (json_parse(&src, a, &root, &why) < 0)
@@ -101,30 +101,39 @@ static int read_table(struct str text, struct arena *a, struct rewards *ret,
 	return 0;
 }
 
+static size_t count_digits(struct str s, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < s.n && s.s[at + n] >= '0' && s.s[at + n] <= '9')
+		n++;
+	return n;
+}
+
+static size_t count_sign(struct str s, size_t at)
+{
+	return at < s.n && (s.s[at] == '-' || s.s[at] == '+');
+}
+
 /* Digits with a point and an exponent; strtod() takes much more. */
 static bool is_decimal(struct str s)
 {
-	size_t i = s.n && (s.s[0] == '-' || s.s[0] == '+'), digits = 0;
+	size_t at = count_sign(s, 0), digits = count_digits(s, at), more;
 
-	for (bool point = false; i < s.n; i++) {
-		if (s.s[i] >= '0' && s.s[i] <= '9')
-			digits++;
-		else if (s.s[i] == '.' && !point)
-			point = true;
-		else
-			break;
+	at += digits;
+	if (at < s.n && s.s[at] == '.') {
+		more = count_digits(s, ++at);
+		digits += more;
+		at += more;
 	}
-	if (!digits || i == s.n)
+	if (!digits || at == s.n)
 		return digits > 0;
-	if (s.s[i] != 'e' && s.s[i] != 'E')
+	if (s.s[at] != 'e' && s.s[at] != 'E')
 		return false;
-	i++;
-	i += i < s.n && (s.s[i] == '-' || s.s[i] == '+');
-	if (i == s.n)
-		return false;
-	while (i < s.n && s.s[i] >= '0' && s.s[i] <= '9')
-		i++;
-	return i == s.n;
+	at++;
+	at += count_sign(s, at);
+	more = count_digits(s, at);
+	return more && at + more == s.n;
 }
 
 static int read_txt(struct str text, struct arena *a, struct rewards *ret,

@@ -157,10 +157,12 @@ static int find(const struct task_folder *f, const struct task_step *step,
 	return 0;
 }
 
-int task_folder_commands(const struct task_folder *f, const struct task *t,
-			 const struct task_step *step, const struct trial_texts *texts,
+int task_folder_commands(const struct task_folder *f, const struct trial_asked *asked,
 			 struct arena *a, struct trial_commands *ret, struct cordon_err *err)
 {
+	const struct task *t = asked->task;
+	const struct task_step *step = asked->step;
+	const struct trial_texts *texts = asked->texts;
 	const struct source_of setup = { texts->setup, NULL, &t->agent.setup, NULL, NULL, NULL };
 	const struct source_of agent = { texts->agent, step ? &step->agent.command : NULL,
 					 &t->agent.command, "solution", "solve.sh",

@@ -43,9 +43,13 @@ struct trial_commands {
 struct trial_texts {
 	const char *setup, *agent, *verifier;
 };
+struct trial_asked {
+	const struct task *task;
+	const struct task_step *step;
+	const struct trial_texts *texts;
+};
 /* -1: there is none for the agent or the verifier. */
-int task_folder_commands(const struct task_folder *f, const struct task *t,
-			 const struct task_step *step, const struct trial_texts *texts,
+int task_folder_commands(const struct task_folder *f, const struct trial_asked *asked,
 			 struct arena *a, struct trial_commands *ret,
 			 struct cordon_err *err) MUST_USE;
 /* The name of something of a step in the folder. */

@@ -179,12 +179,15 @@ static int find_commands(struct trial *t)
 	t->rewards = arena_new(&t->c.arena, n, sizeof(*t->rewards));
 	if (!t->commands || !t->rewards)
 		return err_nomem(&t->err);
-	for (size_t i = 0; i < n; i++)
-		if (task_folder_commands(&t->folder, &t->task,
-					 t->task.n_steps ? &t->task.steps[i] : NULL,
-					 &t->about->wishes->texts, &t->c.arena, &t->commands[i],
+	for (size_t i = 0; i < n; i++) {
+		const struct trial_asked asked = { &t->task,
+						   t->task.n_steps ? &t->task.steps[i] : NULL,
+						   &t->about->wishes->texts };
+
+		if (task_folder_commands(&t->folder, &asked, &t->c.arena, &t->commands[i],
 					 &t->err) < 0)
 			return reject(t, "command");
+	}
 	return 0;
 }
 

@@ -95,8 +95,8 @@ static void add_problems(const struct jobs *j, struct composition *c)
 {
 	if (j->interrupted)
 		diag_error(&c->diags, (struct place){ 0 },
-			   "cordon: interrupted by signal %d; the same again with --output-dir %s goes "
-			   "on", j->interrupted, j->path);
+			   "cordon: interrupted by signal %d; the same again with --output-dir %s "
+			   "goes on", j->interrupted, j->path);
 	if (j->unwritten)
 		diag_error(&c->diags, (struct place){ 0 },
 			   "cordon: not every result could be written to %s", j->path);

@@ -54,8 +54,8 @@ static int name_parts(struct workplace *p, struct arena *a, struct cordon_err *e
 	return 0;
 }
 
-int workplace_make(int dir, const char *path, struct str workdir, struct arena *a, struct workplace *ret,
-	       struct cordon_err *err)
+int workplace_make(int dir, const char *path, struct str workdir, struct arena *a,
+		   struct workplace *ret, struct cordon_err *err)
 {
 	struct workplace p = WORKPLACE;
 
@@ -169,7 +169,7 @@ static const char *outside_of(const struct workplace *p, struct str path, struct
 	return NULL;
 }
 
-/* By no link [T1]. */
+/* By no link. */
 static int open_inside(int dir, const char *path)
 {
 	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -181,7 +181,7 @@ static int open_inside(int dir, const char *path)
 /* The folder `path` below `dir`, made as far as need be. */
 static int make_inside(int dir, struct str path, struct cordon_err *err)
 {
-	int fd = dup(dir);
+	int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 
 	while (fd >= 0 && path.n) {
 		char name[256];

@@ -5,7 +5,7 @@
  *   instruction.md      seen read-only
  *   everything else     the result, the policies, the output: never seen
  *
- * [T1] Whoever was inside may have made anything of what it can write: nothing
+ * Whoever was inside may have made anything of what it can write: nothing
  * there is opened through a link, and what is not a plain file is not read.
  */
 #ifndef TRIAL_WORKPLACE_H
@@ -29,11 +29,12 @@ struct workplace {
 enum { PLACE_APP, PLACE_LOGS, PLACE_READ_ONLY, PLACE_TESTS = PLACE_READ_ONLY, PLACE_SOLUTION,
        PLACE_INSTRUCTION };
 
-#define WORKPLACE	((struct workplace){ .dir = -1, .app = -1, .tests = -1, .solution = -1, .logs = -1 })
+#define WORKPLACE	((struct workplace){ .dir = -1, .app = -1, .tests = -1, .solution = -1, \
+					     .logs = -1 })
 
 /* An empty one in the folder `dir`, whose path is `path`. */
-int workplace_make(int dir, const char *path, struct str workdir, struct arena *a, struct workplace *ret,
-	       struct cordon_err *err) MUST_USE;
+int workplace_make(int dir, const char *path, struct str workdir, struct arena *a,
+		   struct workplace *ret, struct cordon_err *err) MUST_USE;
 void workplace_close(struct workplace *p);
 
 /* A part of the task's folder into one of the place's; 0 also where the task has

@@ -716,7 +716,8 @@ static int mount_alias(struct init *in, const struct plan_alias *a, struct cordo
 	int rc = -1;
 
 	if (tree < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot find '%s' for '%s'", a->target, a->path);
+		return err_sys(err, CORDON_E_SETUP, "cannot find '%s' for '%s'", a->target,
+			       a->path);
 	if (find_target(in, a->path, &t) == 0 && make_place(in, &t, tree_is_dir(tree)) == 0)
 		rc = attach(tree, &t);
 	if (rc < 0)

@@ -1,0 +1,548 @@
+#!/usr/bin/env bats
+# run-as: root user
+# `cordon trial` from outside: a task's phases, its reward, many at a time, and
+# what is left when something goes wrong.
+#
+# Shell text in single quotes is for the shell inside:
+# shellcheck disable=SC2016
+# Each test is a shell of its own, on purpose:
+# shellcheck disable=SC2030,SC2031
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cordon=${CORDON:-build/cordon}
+	work=$BATS_TEST_TMPDIR/work
+	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
+	chmod 700 "$BATS_TEST_TMPDIR/runtime"
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
+	live=$XDG_RUNTIME_DIR/cordon
+	cd "$work" || return
+}
+
+teardown() {
+	for pid in ${background-}; do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	# Nothing of a session is left in its folder.
+	soon nothing_lives
+}
+
+nothing_lives() {
+	[ -z "$(ls -A "$live" 2>/dev/null)" ]
+}
+
+# Wait up to 10 s until the command succeeds.
+soon() {
+	for _ in $(seq 200); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	return 1
+}
+
+# A number of seconds that no other sleep on this machine has.
+marker() {
+	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
+}
+
+sleeps() {
+	pgrep -f "^sleep $1" >/dev/null
+}
+
+gone() {
+	! sleeps "$1"
+}
+
+# task NAME [TEXT]: a folder with that task.toml
+task() {
+	mkdir -p "$1/tests" "$1/solution"
+	printf '%s\n' "${2-}" >"$1/task.toml"
+}
+
+# script FILE TEXT
+script() {
+	mkdir -p "$(dirname "$1")"
+	printf '#!/bin/sh\n%s\n' "$2" >"$1"
+}
+
+# simple NAME: a task whose solution is right
+simple() {
+	task "$1" '[environment]
+network_mode = "no-network"'
+	script "$1/solution/solve.sh" 'echo done >answer'
+	script "$1/tests/test.sh" 'grep -q done answer && echo 1 >/logs/verifier/reward.txt'
+}
+
+trial() {
+	run --separate-stderr "$cordon" trial -o out "$@"
+	echo "$output"
+	echo "$stderr"
+}
+
+# Does the Python expression over r, the result of the trial, hold?  p is its
+# phases by name, the last of each.
+result() {
+	/usr/bin/python3 -c "
+import json, sys
+r = json.load(open('out/' + sys.argv[1] + '/result.json'))
+p = {x['phase']: x for x in r.get('phases', [])}
+assert ($2), json.dumps(r, indent=1)" "$1"
+}
+
+# ---- one trial -----------------------------------------------------------------
+
+@test "a task's own solution and tests give its reward" {
+	simple t
+	trial t
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"1 of 1 completed, mean reward 1"* ]]
+	result t 'r["status"] == "completed" and r["reward"] == 1 and r["rewards"] == {"reward": 1}'
+	result t '[x["phase"] for x in r["phases"]] == ["environment", "agent", "verifier"]'
+	result t 'all(x["verdict"] == "ok" and x["duration_ms"] >= 0 for x in r["phases"])'
+	result t 'p["agent"]["denials"] == [] and p["agent"]["network_mode"] == "no-network"'
+}
+
+@test "the task may be named by its file, its folder or a folder of tasks" {
+	simple all/a
+	simple all/b
+	trial all/a/task.toml all
+	[ "$status" -eq 0 ]
+	result a 'r["status"] == "completed"'
+	result a.2 'r["status"] == "completed"'
+	result b 'r["status"] == "completed"'
+}
+
+@test "commands of the task, and of the options before them" {
+	task t '[agent]
+command = "echo of-the-task; echo $PWD"
+setup = "echo ready >ready"
+[verifier]
+command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
+	trial t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["stdout"] == "of-the-task\n/app\n" and r["reward"] == 0.25'
+	result t 'p["verifier"]["stdout"] == "ready\n"'
+	run "$cordon" trial -o out2 --agent 'echo of-the-option' \
+		--verifier 'echo 1 >/logs/verifier/reward.txt' --setup 'echo first' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out2/t/output/agent.stdout)" = of-the-option ]
+	[ "$(cat out2/t/output/setup.stdout)" = first ]
+}
+
+@test "a task without an agent or a verifier is refused before anything starts" {
+	task t
+	trial t
+	[ "$status" -eq 1 ]
+	result t 'r["status"] == "rejected" and "no agent" in r["reason"] and r["phases"] == []'
+	trial --agent true t
+	result t '"no verifier" in r["reason"] and "tests/test.sh" in r["reason"]'
+}
+
+@test "the instruction is the agent's input, and a file" {
+	simple t
+	echo 'do this' >t/instruction.md
+	trial --agent 'cat; cat /instruction.md $CORDON_INSTRUCTION; echo done >answer' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = "$(printf 'do this\ndo this\ndo this')" ]
+	trial --agent 'echo x >/instruction.md' --verifier 'echo 0 >/logs/verifier/reward.txt' t
+	[ "$(cat t/instruction.md)" = 'do this' ]
+}
+
+@test "what an environment holds lies in the working directory" {
+	simple t
+	mkdir -p t/environment/data
+	echo FROM nothing >t/environment/Dockerfile
+	echo 7 >t/environment/data/number
+	trial t
+	[ "$status" -eq 1 ]
+	result t 'r["status"] == "rejected" and "environment/Dockerfile" in r["reason"]'
+	result t '"--no-image" in r["reason"]'
+	trial --no-image --agent 'cat data/number; ls; echo done >answer' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = "$(printf '7\ndata')" ]
+	[ ! -e t/environment/answer ]
+}
+
+@test "an image that a task names is refused, unless the host's files will do" {
+	simple t
+	echo 'docker_image = "debian"' >>t/task.toml
+	trial t
+	[ "$status" -eq 1 ]
+	result t '"docker_image" in r["reason"]'
+	trial --no-image t
+	[ "$status" -eq 0 ]
+}
+
+@test "another working directory" {
+	simple t
+	echo 'workdir = "/srv/task"' >>t/task.toml
+	trial --agent 'pwd; echo done >/srv/task/answer' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = /srv/task ]
+	sed -i 's|/srv/task|/usr/share|' t/task.toml
+	trial -o out2 t
+	[ "$status" -eq 1 ]
+	grep -q "'/usr/share' cannot be made inside" out2/t/result.json
+}
+
+@test "each phase has its own network, and variables" {
+	task t '[environment]
+network_mode = "public"
+env = { ALL = "1" }
+[agent]
+network_mode = "allowlist"
+allowed_hosts = ["good.test"]
+env = { MINE = "agent" }
+command = "ask; echo $ALL $MINE"
+setup = "ask"
+[verifier]
+network_mode = "no-network"
+env = { MINE = "verifier" }
+command = "ask; echo $ALL $MINE; echo 1 >/logs/verifier/reward.txt"'
+	script t/environment/ask 'for n in good other more; do
+	getent hosts $n.test >/dev/null && printf "%s " $n
+done'
+	chmod +x t/environment/ask
+	sed -i 's/"ask/".\/ask/' t/task.toml
+	trial --allow-agent-host more.test \
+		--connect-to good.test:80:127.0.0.1:9 --connect-to other.test:80:127.0.0.1:9 \
+		--connect-to more.test:80:127.0.0.1:9 t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/setup.stdout)" = 'good other more ' ]
+	[ "$(cat out/t/output/agent.stdout)" = 'good more 1 agent' ]
+	[ "$(cat out/t/output/verifier.stdout)" = '1 verifier' ]
+	result t 'p["agent"]["allowed_hosts"] == ["good.test", "more.test"]'
+	result t 'any(d["host"] == "other.test" for d in p["agent"]["denials"])'
+	result t 'p["verifier"]["network_mode"] == "no-network"'
+}
+
+@test "steps: one after the other, their rewards as the task wants them" {
+	task t 'multi_step_reward_strategy = "mean"
+[agent]
+command = "cat; echo x >>state"
+[[steps]]
+name = "one"
+[[steps]]
+name = "two"
+min_reward = { reward = 0.9 }
+[[steps]]
+name = "three"
+[verifier]
+command = "cat /tests/which; cat /tests/both; echo 0.$(wc -l <state) >/logs/verifier/reward.txt"'
+	for s in one two three; do
+		mkdir -p t/steps/$s/tests
+		echo "do $s" >t/steps/$s/instruction.md
+		echo "$s" >t/steps/$s/tests/which
+	done
+	echo both >t/tests/both
+	script t/steps/two/workdir/setup.sh 'echo set up; test ! -e /tests/which'
+	trial t
+	[ "$status" -eq 0 ]
+	result t '[(x["step"], x["phase"]) for x in r["phases"]] == [(None, "environment"), ("one", "agent"), ("one", "verifier"), ("two", "setup"), ("two", "agent"), ("two", "verifier")]'
+	result t 'abs(r["reward"] - 0.15) < 1e-9 and len(r["steps"]) == 2'
+	[ "$(cat out/t/output/step-2.agent.stdout)" = 'do two' ]
+	[ "$(cat out/t/output/step-2.verifier.stdout)" = "$(printf 'two\nboth')" ]
+	sed -i 's/"mean"/"final"/' t/task.toml
+	trial -o out2 t
+	grep -q '"reward":0.2,' out2/t/result.json
+}
+
+@test "a verifier with an environment of its own sees what was left for it, and nothing else" {
+	task t 'artifacts = ["/app/answer"]
+[environment]
+network_mode = "no-network"
+[agent]
+command = "echo 42 >answer; echo secret >other; echo x >/logs/artifacts/more; (sleep MARK &)"
+[verifier]
+command = "cat answer; ls . /logs/artifacts; pgrep sleep; echo 1 >/logs/verifier/reward.txt"
+[verifier.environment]
+network_mode = "no-network"'
+	mark=$(marker)
+	sed -i "s/MARK/$mark/" t/task.toml
+	trial t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/verifier.stdout)" = "$(printf '42\n.:\nanswer\n\n/logs/artifacts:\nmore')" ]
+	[ "$(cat out/t/artifacts/app/answer)" = 42 ]
+	[ ! -e out/t/artifacts/app/other ]
+	gone "$mark"
+}
+
+@test "an environment that cannot be is refused before the agent runs" {
+	task t '[agent]
+command = "touch /logs/agent/ran"
+[verifier]
+command = "true"
+[verifier.environment]
+workdir = "/etc/here"'
+	trial t
+	[ "$status" -eq 1 ]
+	result t 'r["status"] == "rejected" and r["stage"] == "verifier-environment"'
+	[ ! -e out/t/logs/agent/ran ]
+}
+
+# ---- rewards ---------------------------------------------------------------------
+
+@test "reward.json goes before reward.txt" {
+	simple t
+	trial --verifier 'cd /logs/verifier; echo 1 >reward.txt
+		echo "{\"reward\": 0.5, \"style\": 2}" >reward.json; exit 3' t
+	[ "$status" -eq 0 ]
+	result t 'r["rewards"] == {"reward": 0.5, "style": 2} and p["verifier"]["exit_code"] == 3'
+}
+
+@test "a reward that is none is an error that says so" {
+	simple t
+	while read -r words want; do
+		trial --verifier "cd /logs/verifier; $(echo "$words" | tr '_' ' ')" t
+		[ "$status" -eq 1 ]
+		result t 'r["status"] == "error" and r["reward"] is None'
+		result t "'''$want''' in r['error']['message']"
+	done <<-'E'
+		true wrote no reward
+		echo_>reward.txt is empty
+		echo_nan_>reward.txt holds no number
+		echo_0x10_>reward.txt holds no number
+		echo_[1]_>reward.json not names with numbers
+		echo_'{"reward":_"1"}'_>reward.json is no number
+		echo_'{'_>reward.json reward.json
+		mkdir_reward.json no plain file
+		mkfifo_reward.txt no plain file
+		ln_-s_/etc/hostname_reward.txt cannot be opened
+		rm_-r_/logs/verifier no folder any more
+	E
+}
+
+@test "what the agent wrote as a reward does not count" {
+	simple t
+	trial --agent 'echo 1 >/logs/verifier/reward.txt; echo "{\"reward\": 1}" >/logs/verifier/reward.json' \
+		--verifier 'ls /logs/verifier' t
+	[ "$status" -eq 1 ]
+	result t '"wrote no reward" in r["error"]["message"] and p["verifier"]["stdout"] == ""'
+	trial --agent 'rm -r /logs/verifier; mkdir /app/mine; echo 1 >/app/mine/reward.txt
+		ln -s /app/mine /logs/verifier' --verifier 'ls -d /logs/verifier/*' t
+	result t '"wrote no reward" in r["error"]["message"]'
+	trial --agent 'rm -r /logs/verifier; echo 1 >/logs/verifier' t
+	result t 'r["status"] == "error"'
+}
+
+@test "the agent sees neither tests nor solution, and can write neither" {
+	simple t
+	echo secret >t/tests/expected
+	trial --agent 'ls /tests /solution; echo x >/tests/test.sh; mkdir /solution/x; echo done >answer' t
+	[ "$status" -eq 0 ]
+	[ "$(tr -d '\n' <out/t/output/agent.stdout)" = '/solution:/tests:' ]
+	grep -q 'Read-only\|Permission' out/t/output/agent.stderr
+	trial -o out2 t
+	[ "$status" -eq 0 ]
+}
+
+@test "a trial's commands see nothing else of its folder" {
+	simple t
+	trial --agent "ls '$PWD/out/t' '$PWD/t'; cat '$PWD/out/t/policy.toml'; echo done >answer" t
+	[ "$status" -eq 0 ]
+	! grep -q 'policy.toml\|result\|output\|task.toml' out/t/output/agent.stdout
+}
+
+# ---- what goes wrong ----------------------------------------------------------------
+
+@test "an agent that fails or takes too long is judged all the same" {
+	simple t
+	printf '[agent]\ntimeout_sec = 0.3\n' >>t/task.toml
+	mark=$(marker)
+	trial --agent "echo done >answer; sleep $mark" t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["verdict"] == "timed_out" and r["reward"] == 1'
+	gone "$mark"
+	trial -o out2 --agent 'echo done >answer; exit 9' t
+	[ "$status" -eq 0 ]
+	grep -q '"exit_code":9' out2/t/result.json
+}
+
+@test "a verifier that hangs or floods ends, and that is told" {
+	simple t
+	printf '[verifier]\ntimeout_sec = 0.3\n' >>t/task.toml
+	mark=$(marker)
+	trial --verifier "sleep $mark" t
+	[ "$status" -eq 1 ]
+	result t 'p["verifier"]["verdict"] == "timed_out" and "timed_out" in r["error"]["message"]'
+	gone "$mark"
+	sed -i 's/0.3/60/' t/task.toml
+	trial --output 1M --verifier 'yes' t
+	[ "$status" -eq 1 ]
+	result t 'p["verifier"]["limit"] == "output" and p["verifier"]["verdict"] == "limit"'
+	[ "$(wc -c <out/t/output/verifier.stdout)" -le $((2 << 20)) ]
+}
+
+@test "a set-up that fails is the end" {
+	simple t
+	trial --setup 'exit 4' t
+	[ "$status" -eq 1 ]
+	result t '"agent" not in p and "setup: failed" in r["error"]["message"]'
+}
+
+@test "a task that deletes everything it can" {
+	simple t
+	trial --agent 'rm -rf /app /logs /tests /solution /instruction.md / 2>/dev/null; echo done >answer' t
+	result t 'r["status"] in ("completed", "error")'
+	[ -e t/tests/test.sh ]
+	trial -o out2 --verifier 'rm -rf /tests /logs/* /app/*; exit 0' t
+	grep -q 'no folder any more' out2/t/result.json
+	[ -e t/tests/test.sh ]
+}
+
+@test "a folder that is not a trial's is left alone" {
+	simple t
+	mkdir -p out/t
+	echo mine >out/t/file
+	trial t
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"holds no trial"* ]]
+	[ "$(cat out/t/file)" = mine ]
+	[ "$(ls out/t)" = file ]
+}
+
+@test "artifacts are not taken through a link" {
+	task t 'artifacts = ["/app/a/passwd", "/app/b", "/app/c/../../../etc/passwd"]'
+	trial --agent 'ln -s /etc a; ln -s /etc/passwd b; mkdir c; mkfifo /logs/artifacts/f' \
+		--verifier 'echo 1 >/logs/verifier/reward.txt' t
+	[ ! -e out/t/artifacts/app/a/passwd ]
+	[ ! -f out/t/artifacts/app/b ] || [ -L out/t/artifacts/app/b ]
+	[ ! -e out/t/artifacts/logs/artifacts/f ]
+}
+
+# ---- many at a time -----------------------------------------------------------------
+
+@test "one that fails stops nothing, and what is complete is not run again" {
+	for i in 1 2 3 4; do
+		simple "all/t$i"
+	done
+	echo 'exit 1' >all/t2/tests/test.sh
+	echo 'network_mode = "what"' >>all/t3/task.toml
+	trial -j 3 all missing/task.toml
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"2 of 5 completed"* ]]
+	result t1 'r["status"] == "completed"'
+	result t2 'r["status"] == "error"'
+	result t3 'r["status"] == "rejected" and r["stage"] == "parse"'
+	result task 'r["status"] == "rejected"' || result missing 'r["status"] == "rejected"'
+	[ "$(wc -l <out/results.jsonl)" -eq 5 ]
+	before=$(stat -c %Y.%i out/t1/result.json)
+	script all/t2/tests/test.sh 'echo 1 >/logs/verifier/reward.txt'
+	trial -j 3 all
+	[[ "$output" == *"3 of 4 completed"* ]]
+	[ "$(stat -c %Y.%i out/t1/result.json)" = "$before" ]
+	[ "$(wc -l <out/results.jsonl)" -eq 4 ]
+}
+
+@test "a result of another text of the task is not taken for this one's" {
+	simple t
+	trial t
+	echo '# changed' >>t/task.toml
+	trial t
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"another text of the task"* ]]
+}
+
+@test "attempts, JSON lines" {
+	simple t
+	trial --attempts 3 -j 2 --json t
+	[ "$status" -eq 0 ]
+	[ "$(echo "$output" | /usr/bin/python3 -c '
+import json, sys
+print(sorted(json.loads(l)["trial"] for l in sys.stdin))')" = "['t.1', 't.2', 't.3']" ]
+}
+
+@test "two runs do not write into one folder at the same time" {
+	simple t
+	"$cordon" trial -o out --agent 'sleep 5' t 2>/dev/null &
+	background=$!
+	soon test -e out/.lock
+	soon test -e out/t/output
+	run "$cordon" trial -o out t
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"other trials are being run"* ]]
+	kill "$background"
+	wait "$background" || true
+}
+
+@test "words that are wrong are usage errors" {
+	simple t
+	for words in '--jobs 0 t' '--jobs x t' '--jobs 9999 t' 'nothing-there' '--agent' \
+		'--capabilities all t'; do
+		# shellcheck disable=SC2086
+		run "$cordon" trial $words
+		[ "$status" -eq 2 ]
+	done
+	mkdir empty
+	run "$cordon" trial empty
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"holds no task.toml"* ]]
+}
+
+# ---- killed -----------------------------------------------------------------------------
+
+start_sleeping() {
+	simple t
+	mark=$(marker)
+	"$cordon" trial -o out --agent "(setsid sleep $mark &) ; sleep $mark" t >said 2>&1 &
+	background=$!
+	soon sleeps "$mark"
+}
+
+@test "kill -9 of the runner ends everything" {
+	start_sleeping
+	kill -9 "$background"
+	wait "$background" || true
+	soon gone "$mark"
+	soon no_supervisor
+	"$cordon" ps
+	simple t
+	trial t
+	[ "$status" -eq 0 ]
+}
+
+no_supervisor() {
+	[ -z "$("$cordon" ps)" ]
+}
+
+@test "kill -9 of the trial's process: the result says so, nothing is left" {
+	start_sleeping
+	kill -9 "$(pgrep -P "$background")"
+	wait "$background" && false
+	gone "$mark"
+	result t 'r["status"] == "error" and "killed by signal 9 in agent" in r["error"]["message"]'
+}
+
+@test "kill -9 of the supervisor: the result says so, nothing is left" {
+	start_sleeping
+	kill -9 "$("$cordon" ps --json | /usr/bin/python3 -c '
+import json, sys
+print(json.load(sys.stdin)[0]["pid"])')"
+	wait "$background" && false
+	soon gone "$mark"
+	result t 'r["status"] == "error" and "the supervisor went away" in r["error"]["message"]'
+	result t 'p["agent"]["verdict"] == "error"'
+}
+
+@test "an interrupt ends everything in order" {
+	start_sleeping
+	kill -TERM "$background"
+	wait "$background" && false
+	gone "$mark"
+	nothing_lives
+	result t '"interrupted by signal 15" in r["error"]["message"]'
+	grep -q 'goes on' said
+}
+
+@test "a full disk is told, and stops nothing else" {
+	simple t
+	run unshare -Urm sh -c 'mkdir full && mount -t tmpfs -o size=64k none full &&
+		head -c 65536 /dev/zero >full/filler; "$0" trial -o full/out t 2>&1; echo code $?
+		rm full/filler; "$0" trial -o full/out t 2>&1; echo code $?' "$cordon"
+	echo "$output"
+	[[ "$output" == *"No space left"* ]]
+	[[ "$output" == *"1 of 1 completed"* ]]
+}
