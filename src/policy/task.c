@@ -37,12 +37,16 @@ static const char *const agent_keys[] = {
 static const char *const verifier_keys[] = {
 	"network_mode", "allowed_hosts", "timeout_sec", "env", "command", "environment_mode",
 	"environment", NULL };
-static const char *const phase_others[] = { "user", NULL };
+static const char *const phase_others[] = { "user", "collect", NULL };
 static const char *const step_keys[] = { "name", "agent", "verifier", "artifacts", "min_reward",
 					 NULL };
 static const char *const step_others[] = { "healthcheck", "user", NULL };
 static const char *const solution_keys[] = { "env", NULL };
 static const char *const no_others[] = { NULL };
+
+/* What Harbor does something about and we do not: told to who runs a task. */
+static const char *const idle_keys[] = {
+	"healthcheck", "mcp_servers", "skills_dir", "user", "os", "collect", NULL };
 
 /* Keys that decide about the network: where they are not known they would be
  * ignored, and the task would run with more than its author meant. */
@@ -91,6 +95,9 @@ static void check_keys(struct reader *r, const struct value *table, const char *
 		cleanup_buf struct buf hint = BUF(128);
 		const char *nearest;
 
+		if (r->ignores_unknown && has_word(others, m->key) && has_word(idle_keys, m->key))
+			diag_warn(r->diags, (struct place){ r->file, m->line, m->col },
+				  "'%.*s' in [%s] is not acted upon", STR_FMT(m->key), where);
 		if (has_word(known, m->key) || has_word(others, m->key))
 			continue;
 		nearest = near_miss(m->key, known);

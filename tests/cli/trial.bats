@@ -5,8 +5,8 @@
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
-# Each test is a shell of its own, on purpose:
-# shellcheck disable=SC2030,SC2031
+# Each test is a shell of its own, on purpose; run sets stderr:
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 
@@ -188,6 +188,14 @@ command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
 	grep -q "'/usr/share' cannot be made inside" out2/t/result.json
 }
 
+@test "what a task asks for in vain is told" {
+	simple t
+	printf '[environment.healthcheck]\ncommand = "true"\n' >>t/task.toml
+	trial t
+	[ "$status" -eq 0 ]
+	result t 'any("healthcheck" in w for w in r["warnings"])'
+}
+
 @test "each phase has its own network, and variables" {
 	task t '[environment]
 network_mode = "public"
@@ -343,7 +351,7 @@ workdir = "/etc/here"'
 	simple t
 	trial --agent "ls '$PWD/out/t' '$PWD/t'; cat '$PWD/out/t/policy.toml'; echo done >answer" t
 	[ "$status" -eq 0 ]
-	! grep -q 'policy.toml\|result\|output\|task.toml' out/t/output/agent.stdout
+	run ! grep -q 'policy.toml\|result\|output\|task.toml' out/t/output/agent.stdout
 }
 
 # ---- what goes wrong ----------------------------------------------------------------
