@@ -5,23 +5,6 @@
 # shellcheck disable=SC2154  # out, err and place are set by place.bash
 load place
 
-# Run cordon on a machine that lacks the first argument ("" for nothing).
-cordon_without() {
-	local features=$1
-	shift
-	status=0
-	"${CORDON_BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/without" "$features" \
-		"$CORDON" "$@" >"$place/.out" 2>"$place/.err" || status=$?
-	out=$(cat "$place/.out")
-	err=$(cat "$place/.err")
-}
-
-# Work in a directory that is not HOME.
-work() {
-	mkdir -p "$place/work"
-	cd "$place/work" || return 1
-}
-
 # json EXPRESSION: does it hold of the result?
 json() {
 	printf '%s' "$out" | /usr/bin/python3 -c "
