@@ -40,8 +40,7 @@ struct says {
 struct starting {
 	struct composition *c;
 	const struct cordon_session_options *o;
-	const struct plan_alias *aliases;
-	size_t n_aliases;
+	const struct session_wish *wish;
 	struct plan_request request;
 	struct record record;
 	struct host_report report;
@@ -233,13 +232,15 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;
 	s->request.session = true;
-	s->request.aliases = s->aliases;
-	s->request.n_aliases = s->n_aliases;
+	s->request.aliases = s->wish->aliases;
+	s->request.n_aliases = s->wish->n_aliases;
 	s->request.status = arena_printf(&s->c->arena, "%s/%s/inside", s->request.live_root,
 					 s->res.run_id);
 	if (!s->request.status)
 		return err_nomem(err);
-	if (host_probe_report(&s->report, err) < 0)
+	if (s->wish->machine)
+		s->report = *s->wish->machine;
+	else if (host_probe_report(&s->report, err) < 0)
 		return -1;
 	s->report.caps.cgroup = limiter_detect();
 	return plan_compile(&s->c->policy, &s->report.caps, &s->request, &s->c->arena, &s->plan,
@@ -265,8 +266,7 @@ int session_start(const struct session_wish *w, struct cordon_answer *ret, struc
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(256);
-	struct starting s = { .c = &c, .o = w->options, .aliases = w->aliases,
-			      .n_aliases = w->n_aliases,
+	struct starting s = { .c = &c, .o = w->options, .wish = w,
 			      .reporter = { .res = &s.res } };
 	int rc;
 

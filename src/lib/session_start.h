@@ -2,6 +2,7 @@
 #ifndef LIB_SESSION_START_H
 #define LIB_SESSION_START_H
 
+#include "host/probe.h"
 #include "plan/compile.h"
 
 struct session_wish {
@@ -9,6 +10,7 @@ struct session_wish {
 	const struct cordon_session_options *options;
 	const struct plan_alias *aliases;	/* more names inside */
 	size_t n_aliases;
+	const struct host_report *machine;	/* what is known of it, or NULL to find out */
 	bool only_plan;			/* say whether it could be held, and start nothing */
 };
 

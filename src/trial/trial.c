@@ -236,7 +236,8 @@ static int start(struct trial *t, const struct environment *e)
 	o.idle = "none";
 	o.owner = owner;
 	rc = session_start(&(struct session_wish){ &req, &o, e->place->aliases, PLACE_PARTS,
-						   e->only_plan }, &answer, &t->err);
+						   t->about->wishes->machine, e->only_plan },
+			   &answer, &t->err);
 	if (rc < 0 && answer.problems)
 		err_set(&t->err, t->err.code, "%s", answer.problems);
 	cordon_answer_release(&answer);

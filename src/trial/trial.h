@@ -6,6 +6,7 @@
 #ifndef TRIAL_TRIAL_H
 #define TRIAL_TRIAL_H
 
+#include "host/probe.h"
 #include "policy/trial_plan.h"
 #include "trial/task_folder.h"
 
@@ -15,6 +16,7 @@
 /* The same for all trials of one call. */
 struct trial_wishes {
 	const struct cordon_request *request;	/* its settings, --connect-to and log */
+	const struct host_report *machine;
 	struct trial_capabilities capabilities;
 	struct trial_texts texts;
 	const char *const *agent_hosts, *const *environment_hosts;

@@ -138,6 +138,7 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 			.no_image = trials->no_image,
 		},
 	};
+	struct host_report machine;
 	struct trial_list list;
 
 	if (composition_init(&c, req, err) < 0)
@@ -146,7 +147,10 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 		return err_set(err, CORDON_E_USAGE, "there is no task to run");
 	if (trials->jobs > MAX_TRIAL_JOBS)
 		return err_set(err, CORDON_E_USAGE, "--jobs takes at most %d", MAX_TRIAL_JOBS);
-	if (backend_probe_capabilities(NULL, &j.wishes.capabilities, err) < 0 ||
+	if (host_probe_report(&machine, err) < 0)
+		return -1;
+	j.wishes.machine = &machine;
+	if (!backend_find_capabilities(NULL, &machine.caps, &j.wishes.capabilities) ||
 	    trial_list_make(trials->tasks, trials->n_tasks, trials->attempts, &c.arena, &list,
 			    err) < 0)
 		return -1;
