@@ -14,7 +14,13 @@
  * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
  * file with a name that is only to be read: its descriptor lies on the host's
  * mount, where it could be opened again for writing, and its mode changed.  Nor is
- * a disk, nor a device that the command has none of.
+ * a pipe to read from, for the same reason: who reads it next may be a shell that
+ * takes commands there (`cat script | sh`), and a pipe has no mount to be read-only
+ * and no rule of Landlock.  Nor is a disk, nor a device that the command has none of.
+ *
+ * What the command does not read of its input is left to whoever comes after it; but
+ * of a pipe of which it has read LEND_BYTES it is taken to read the rest, as a page at a
+ * time is slow.
  */
 #include "super/stdio.h"
 
@@ -33,12 +39,14 @@
 #include "super/run_priv.h"
 
 #define LAST_WORDS_MS	50	/* until a terminal that stays open has said all */
+#define LEND_BYTES	(1u << 20)
 
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
 {
 	struct stream *t = &s->streams[s->n_streams];
 
-	*t = (struct stream){ .from = from, .to = to, .output = -1, .keep = keep, .open = true };
+	*t = (struct stream){ .from = from, .to = to, .output = -1, .keep = keep, .open = true,
+			      .back = -1 };
 	t->room = malloc(STREAM_ROOM);
 	if (!t->room)
 		return err_nomem(err);
@@ -46,10 +54,10 @@ static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struc
 	return 0;
 }
 
-/* One of the caller's descriptors, so that a write to it never waits: a reader
+/* One of the caller's descriptors, so that nothing on it ever waits: a reader
  * that does not read must not keep us from our limits.  Opened anew, since a
  * flag of the caller's own would be seen by everybody who shares it. */
-static int open_patient(int fd)
+static int open_patient(int fd, int access)
 {
 	char path[32];
 	struct stat st;
@@ -58,7 +66,7 @@ static int open_patient(int fd)
 	if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode))
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	mine = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	mine = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return mine < 0 ? fd : mine;
 }
 
@@ -86,7 +94,7 @@ static int open_output(struct stdio *s, int which, struct buf *keep, struct cord
 	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	give(s, which, ends[1], true);
-	if (add_stream(s, ends[0], keep ? -1 : open_patient(which), keep, err) < 0)
+	if (add_stream(s, ends[0], keep ? -1 : open_patient(which, O_WRONLY), keep, err) < 0)
 		return -1;
 	s->streams[s->n_streams - 1].output = which - 1;
 	return 0;
@@ -95,12 +103,24 @@ static int open_output(struct stdio *s, int which, struct buf *keep, struct cord
 static int open_input(struct stdio *s, struct cordon_err *err)
 {
 	int ends[2];
+	struct stat st = { 0 };
+	struct stream *t;
 
 	if (open_pipe(ends, err) < 0)
 		return -1;
+	(void)fstat(0, &st);
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	give(s, 0, ends[0], true);
-	return add_stream(s, 0, ends[1], NULL, err);
+	if (add_stream(s, S_ISFIFO(st.st_mode) ? open_patient(0, O_RDONLY) : 0, ends[1], NULL,
+		       err) < 0)
+		return -1;
+	t = &s->streams[s->n_streams - 1];
+	t->lends = S_ISFIFO(st.st_mode);
+	/* One page: there is room if and only if all was read. */
+	if (t->lends && fcntl(ends[1], F_SETPIPE_SZ, 1) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot set the size of a pipe");
+	t->back = S_ISREG(st.st_mode) ? fcntl(ends[0], F_DUPFD_CLOEXEC, 0) : -1;
+	return 0;
 }
 
 /* ---- what the caller gave us -------------------------------------------- */
@@ -141,6 +161,13 @@ bool stdio_is_harmless(int fd)
 	return judge(fd) == GIVE_AS_IS;
 }
 
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 {
 	enum give_how how = judge(which);
@@ -149,6 +176,8 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 		return err_set(err, CORDON_E_SETUP,
 			       "standard stream %d is closed, a directory or only to be read; "
 			       "redirect it", which);
+	if (how == GIVE_AS_IS && which == 0 && is_pipe(0))
+		how = GIVE_THROUGH_US;
 	if (how == GIVE_THROUGH_US)
 		return which ? open_output(s, which, NULL, err) : open_input(s, err);
 	give(s, which, which, false);
@@ -232,7 +261,7 @@ int stdio_join(struct stdio *s, int master, struct cordon_err *err)
 		if (add_stream(s, 0, master, NULL, err) < 0)
 			return -1;
 	}
-	if (add_stream(s, master, open_patient(s->show), NULL, err) < 0)
+	if (add_stream(s, master, open_patient(s->show, O_WRONLY), NULL, err) < 0)
 		return -1;
 	s->streams[s->n_streams - 1].output = s->show - 1;
 	return 0;
@@ -291,11 +320,39 @@ void stdio_started(struct stdio *s)
 	s->n_close_after = 0;
 }
 
+static bool is_ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* What the command has read of what it was lent is read for good. */
+static void settle(struct stream *t)
+{
+	char trash[4096];
+	int left = 0;
+	ssize_t n = 1;
+
+	if (ioctl(t->to, FIONREAD, &left) < 0)
+		left = 0;
+	for (size_t took = t->lent - MIN((size_t)left, t->lent); took && n > 0; took -= (size_t)n) {
+		if (t->from <= 2 && !is_ready(t->from, POLLIN))
+			break;
+		n = read(t->from, trash, MIN(took, sizeof(trash)));
+		if (n <= 0)
+			break;
+	}
+	t->lent = 0;
+}
+
 static void end_stream(struct stdio *s, struct stream *t)
 {
 	if (!t->open)
 		return;
 	t->open = false;
+	if (t->lends)
+		settle(t);
 	/* The caller's own descriptors stay open; the master has two users. */
 	if (t->from > 2 && t->from != s->master)
 		close(t->from);
@@ -303,11 +360,24 @@ static void end_stream(struct stdio *s, struct stream *t)
 		close(t->to);
 }
 
+/* Of a file: what the command did not read is read by the next one. */
+static void give_back(struct stream *t)
+{
+	int left = 0;
+
+	if (t->back < 0)
+		return;
+	if (ioctl(t->back, FIONREAD, &left) == 0)
+		(void)lseek(t->from, -(off_t)((size_t)left + t->end - t->begin), SEEK_CUR);
+	fd_close(&t->back);
+}
+
 void stdio_close(struct stdio *s)
 {
 	stdio_started(s);
 	for (size_t i = 0; i < s->n_streams; i++) {
 		end_stream(s, &s->streams[i]);
+		give_back(&s->streams[i]);
 		free(s->streams[i].room);
 	}
 	s->n_streams = 0;
@@ -328,19 +398,12 @@ size_t stdio_poll(struct stdio *s, struct pollfd *fds)
 
 		if (!t->open || (t->from == 0 && t->begin == t->end && s->ask_at_us))
 			continue;
-		if (t->begin < t->end)
+		if (t->begin < t->end || t->lent)
 			fds[n++] = (struct pollfd){ .fd = t->to, .events = POLLOUT };
 		else
 			fds[n++] = (struct pollfd){ .fd = t->from, .events = POLLIN };
 	}
 	return n;
-}
-
-static bool is_ready(int fd, short events)
-{
-	struct pollfd p = { .fd = fd, .events = events };
-
-	return poll(&p, 1, 0) > 0;
 }
 
 /* What was read: kept, or waiting to be written.  False: over the limit. */
@@ -409,6 +472,27 @@ static void write_some(struct stdio *s, struct stream *t)
 		t->begin = t->end = 0;
 }
 
+/* A copy of the next bytes of a pipe, once those before were read. */
+static void lend(struct stdio *s, struct stream *t)
+{
+	ssize_t n;
+
+	if (t->lent && !is_ready(t->to, POLLOUT))
+		return;
+	t->n_lent += t->lent;
+	settle(t);
+	if (t->n_lent >= LEND_BYTES) {
+		t->lends = false;
+		(void)fcntl(t->to, F_SETPIPE_SZ, STREAM_ROOM);
+		return;
+	}
+	n = tee(t->from, t->to, STREAM_ROOM, SPLICE_F_NONBLOCK);
+	if (n > 0)
+		t->lent = (size_t)n;
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		end_stream(s, t);	/* the end, or nobody reads any more */
+}
+
 bool stdio_move(struct stdio *s)
 {
 	bool within = true;
@@ -418,9 +502,11 @@ bool stdio_move(struct stdio *s)
 	for (size_t i = 0; i < s->n_streams && within; i++) {
 		struct stream *t = &s->streams[i];
 
+		if (t->open && t->lends)
+			lend(s, t);
 		if (t->open && t->begin < t->end)
 			write_some(s, t);
-		if (t->open && t->begin == t->end)
+		if (t->open && !t->lends && t->begin == t->end)
 			within = read_some(s, t);
 	}
 	return within;
@@ -446,7 +532,7 @@ bool stdio_drain(struct stdio *s)
 		for (size_t i = 0; i < s->n_streams; i++) {
 			struct stream *t = &s->streams[i];
 
-			if (!t->open || t->from == 0)
+			if (!t->open || t->output < 0)
 				continue;
 			if (t->begin < t->end) {
 				struct pollfd p = { .fd = t->to, .events = POLLOUT };

@@ -16,6 +16,10 @@ struct stream {
 	char *room;		/* STREAM_ROOM bytes, read and not yet written */
 	size_t begin, end;
 	bool open;
+	bool lends;		/* `from` is a pipe that keeps what the command has not read */
+	size_t lent;		/* bytes of it that `to` has as well */
+	size_t n_lent;		/* of all time before */
+	int back;		/* `from` is a file: the command's end, to see what it left; or -1 */
 };
 
 #define STREAM_ROOM	(64u << 10)

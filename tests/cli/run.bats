@@ -776,3 +776,19 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	fi
 	[ "$output" = "$(printf '4096\t131072\t524288\n4096\t131072\t6291456')" ]
 }
+
+@test "what the command does not read of its input is for the next one" {
+	seq 1 100000 > lines
+	run sh -c '("$0" run -- sh -c "read x; echo in \$x"; head -n 1) < lines' "$CORDON"
+	[ "$output" = "in 1
+2" ]
+	run sh -c 'cat lines | ("$0" run -- sh -c "read x; echo in \$x"; head -n 1)' "$CORDON"
+	[ "$output" = "in 1
+2" ]
+	# A byte at a time, and the end.
+	run sh -c '(printf a; sleep 0.1; printf b; sleep 0.1) | "$0" run -- cat' "$CORDON"
+	[ "$output" = ab ]
+	run sh -c '"$0" run -- cat < lines | cksum; cat lines | "$0" run -- cat | cksum' "$CORDON"
+	[ "${lines[0]}" = "${lines[1]}" ]
+	[ "${lines[0]}" = "$(cksum < lines)" ]
+}
