@@ -231,7 +231,8 @@ static size_t test_socketpair(struct emitter *e, unsigned arg)
 }
 
 /* Buffers of sockets are in no count of memory: whoever asks for larger ones is
- * told that it worked, as the kernel does when it gives less than was asked. */
+ * told that it worked, as the kernel does when it gives less than was asked.  With
+ * SO_ZEROCOPY they would hold whole pages of the program's, as vmsplice() does. */
 static size_t test_setsockopt(struct emitter *e, unsigned arg)
 {
 	size_t next = ONE_OF(e, e->eperm, e->allow, SO_ATTACH_REUSEPORT_EBPF,
@@ -242,6 +243,7 @@ static size_t test_setsockopt(struct emitter *e, unsigned arg)
 
 		next = proceed(e, next);
 		next = ONE_OF(e, pretend, next, SO_RCVBUF, SO_SNDBUF);
+		next = branch(e, BPF_JEQ, SO_ZEROCOPY, e->eperm, next);
 	}
 	next = load_low(e, arg + 1, next);
 	return load_low(e, arg, branch(e, BPF_JEQ, SOL_SOCKET, next, e->allow));

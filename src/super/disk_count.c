@@ -139,40 +139,52 @@ static bool is_of_roots(const struct disk_counter *c, dev_t dev)
 	return false;
 }
 
-static void count_open_files(struct count *k, const char *pid)
+/* Calls `each` for the numbers that stand in a folder of procfs. */
+static void walk_numbers(struct count *k, int proc, const char *path,
+			 void (*each)(struct count *k, int dir, const char *name))
 {
-	char path[32];
+	int fd = proc < 0 ? -1 : openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	struct stat st;
-	DIR *d;
-	int fd;
 
-	snprintf(path, sizeof(path), "%.16s/fd", pid);
-	fd = openat(k->c->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
 	while (d && (e = readdir(d)))
-		if (fstatat(fd, e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) && !st.st_nlink &&
-		    is_of_roots(k->c, st.st_dev) && add_inode(k->c, &st))
-			k->bytes += (int64_t)st.st_blocks * 512;
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
+			each(k, fd, e->d_name);
 	if (d)
 		closedir(d);
 	else
 		fd_close(&fd);
 }
 
+static void count_open_file(struct count *k, int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode) && !st.st_nlink &&
+	    is_of_roots(k->c, st.st_dev) && add_inode(k->c, &st))
+		k->bytes += (int64_t)st.st_blocks * 512;
+}
+
+/* A thread may have descriptors of its own, and the first one may have ended. */
+static void count_thread(struct count *k, int dir, const char *tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "%.16s/fd", tid);
+	walk_numbers(k, dir, path, count_open_file);
+}
+
+static void count_process(struct count *k, int dir, const char *pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "%.16s/task", pid);
+	walk_numbers(k, dir, path, count_thread);
+}
+
 static void count_nameless(struct count *k)
 {
-	int fd = k->c->proc < 0 ? -1 : openat(k->c->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
-			count_open_files(k, e->d_name);
-	if (d)
-		closedir(d);
-	else
-		fd_close(&fd);
+	walk_numbers(k, k->c->proc, ".", count_process);
 }
 
 /* --- all ------------------------------------------------------------------------ */

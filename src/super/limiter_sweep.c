@@ -96,10 +96,15 @@ static int64_t shmem_beside_files(struct state *s, const char *pid, int64_t shme
 static void add_share(struct state *s, const char *pid, struct sums *sums)
 {
 	struct proc_share share;
-	struct proc_status status;
+	struct proc_status status = { 0 };
+	char task[PROC_TASK_NAME];
 
-	if (!proc_read_share(s->proc_fd, pid, &share))
-		return;
+	if (!proc_read_share(s->proc_fd, pid, &share)) {
+		if (!proc_find_memory(s->proc_fd, pid, task, &status) ||
+		    !proc_read_share(s->proc_fd, task, &share))
+			return;
+		pid = task;
+	}
 	if (!share.refused) {
 		if (sums->want_mapped && share.shmem > 0)
 			share.shmem = shmem_beside_files(s, pid, share.shmem);
@@ -121,6 +126,10 @@ static void add_process(struct state *s, const char *pid, struct sums *sums)
 		sums->faults += stat.faults;
 	}
 	if (sums->want_status && proc_read_status(s->proc_fd, pid, &status)) {
+		char task[PROC_TASK_NAME];
+
+		if (!status.has_memory && status.threads > 1)
+			(void)proc_find_memory(s->proc_fd, pid, task, &status);
 		sums->anon += status.anon + status.swap;
 		sums->shmem += status.shmem;
 		sums->page_tables += status.page_tables;

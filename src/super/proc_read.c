@@ -6,6 +6,7 @@
  */
 #include "super/proc_read.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,12 +119,38 @@ bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret)
 			break;		/* all others stand before it */
 		}
 		if (line[0] == 'V' || line[0] == 'R')
-			take_field(line, fields, sizeof(fields) / sizeof(fields[0]));
+			s.has_memory |= take_field(line, fields,
+						   sizeof(fields) / sizeof(fields[0]));
 	}
 	if (s.threads == 0)
 		return false;
 	*ret = s;
 	return true;
+}
+
+bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME],
+		      struct proc_status *ret)
+{
+	_Alignas(struct dirent64) char dents[2048];
+	cleanup_fd int dir = open_file(proc_fd, pid, "task");
+	struct proc_status s = { 0 };
+	ssize_t n;
+
+	while (dir >= 0 && (n = getdents64(dir, dents, sizeof(dents))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const void *)(dents + at);
+
+			at += d->d_reclen;
+			if (d->d_name[0] < '0' || d->d_name[0] > '9')
+				continue;
+			snprintf(ret_name, PROC_TASK_NAME, "%.16s/task/%.16s", pid, d->d_name);
+			if (!proc_read_status(proc_fd, ret_name, &s) || !s.has_memory)
+				continue;
+			s.threads = ret->threads;
+			*ret = s;
+			return true;
+		}
+	return false;
 }
 
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)

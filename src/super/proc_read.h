@@ -16,8 +16,16 @@ struct proc_status {
 	int64_t anon, shmem;		/* resident */
 	int64_t page_tables, swap;
 	int64_t threads;
+	bool has_memory;		/* not so once its first thread has ended */
 };
 bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret);
+
+/* The memory of a process whose first thread has ended before the others is that of
+ * any of these: writes the name to read it by, and what it says, the threads left as
+ * they are.  False: it has none. */
+#define PROC_TASK_NAME	48
+bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME],
+		      struct proc_status *ret);
 
 /* From stat. */
 struct proc_stat {

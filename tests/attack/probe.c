@@ -383,6 +383,90 @@ static long nameless_program(void)
 		       (char *[]){ NULL }, AT_EMPTY_PATH);
 }
 
+/* --- what a list of processes does not show at first sight --- */
+
+#define HELD_MB	300
+
+static void *touch_in_thread(void *of UNUSED)
+{
+	usleep(100000);
+	for (int i = 0; i < HELD_MB; i++) {
+		char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED)
+			_exit(1);
+		memset(at, 1, 1 << 20);
+		usleep(3000);
+	}
+	_exit(0);
+}
+
+static void *write_in_thread(void *of UNUSED)
+{
+	static char bytes[1 << 20];
+	int fd;
+
+	if (unshare(CLONE_FILES) < 0)
+		_exit(1);
+	fd = open(".", O_TMPFILE | O_RDWR, 0600);
+	for (int i = 0; i < 60; i++)
+		if (write(fd, bytes, sizeof(bytes)) != sizeof(bytes))
+			_exit(1);
+	sleep(3);
+	_exit(0);
+}
+
+/* The other thread goes on when the first has ended; the process ends with it. */
+static long end_first(void *(*other)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, other, NULL) != 0)
+		return -1;
+	return syscall(SYS_exit, 0);
+}
+
+static long thread_memory(void) { return end_first(touch_in_thread); }
+static long thread_files(void) { return end_first(write_in_thread); }
+
+static long free_mb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	long kb = 0;
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "MemAvailable: %ld", &kb) != 1)
+		;
+	if (f)
+		fclose(f);
+	return kb / 1024;
+}
+
+/* One byte of each huge page goes into a pipe, and the page with it. */
+static long huge_pages(void)
+{
+	long before = free_mb();
+	int fds[2];
+
+	for (int i = 0; i < HELD_MB / 2; i++) {
+		char *at = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *page = (char *)(((uintptr_t)at + (2 << 20) - 1) & ~((2ul << 20) - 1));
+		struct iovec one = { .iov_base = page, .iov_len = 1 };
+
+		if (at == MAP_FAILED || (i % 16 == 0 && pipe(fds) < 0))
+			return -1;
+		madvise(page, 2 << 20, MADV_HUGEPAGE);
+		memset(page, 1, 2 << 20);
+		if (vmsplice(fds[1], &one, 1, 0) != 1)
+			return -1;
+		munmap(at, 4 << 20);
+	}
+	usleep(100000);
+	return before - free_mb() > HELD_MB / 2 ? 0 : -1;
+}
+
 static const struct {
 	const char *name;
 	long (*act)(void);
@@ -404,6 +488,8 @@ static const struct {
 	{ "exchange", exchange }, { "big-segment", big_segment },
 	{ "race-word", race_word }, { "race-path", race_path }, { "race-link", race_link },
 	{ "race-thread", race_thread }, { "nameless-program", nameless_program },
+	{ "thread-memory", thread_memory }, { "thread-files", thread_files },
+	{ "huge-pages", huge_pages },
 };
 
 int main(int argc, char **argv)

@@ -440,6 +440,8 @@ row("memory: TCP connections to itself", "py:import socket\ns = socket.create_se
     " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
     " except BlockingIOError: pass\nassert sent > 100 << 20, sent", opts=BIG, who="root")
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
+row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
+row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
     " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
@@ -469,6 +471,7 @@ for what, act in (
         ("a file that never had a name", "py:import os, time\n"
          "fd = os.open('.', os.O_TMPFILE | os.O_RDWR)\n"
          "for i in range(60): os.write(fd, bytes(1 << 20))\ntime.sleep(3)"),
+        ("a file without a name in a thread's own table", "./probe thread-files"),
         ("in a folder of mode 0", "py:import os\nos.mkdir('d')\n"
          "for i in range(60): open(f'd/{i}', 'wb').write(bytes(1 << 20))\nos.chmod('d', 0)"),
         ("in folders that are too deep", "py:import os\n"

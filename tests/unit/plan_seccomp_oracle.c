@@ -155,6 +155,7 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 	if (!opt->buffers) {
 		ADD(o, DENIES, SCMP_ACT_ERRNO(0), "setsockopt", IS(1, SOL_SOCKET), IS(2, 7));
 		ADD(o, DENIES, SCMP_ACT_ERRNO(0), "setsockopt", IS(1, SOL_SOCKET), IS(2, 8));
+		ADD(o, DENIES, eperm, "setsockopt", IS(1, SOL_SOCKET), IS(2, SO_ZEROCOPY));
 		ADD(o, DENIES, eperm, "fcntl", IS(1, F_SETPIPE_SZ), OVER(2, 65536));
 	}
 	if (!opt->memfd) {
