@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "super/cgroup.h"
 #include "super/limiter_priv.h"
 
@@ -144,6 +145,14 @@ int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], 
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err)
 {
 	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err) : 0;
+}
+
+void limiter_add_sockets(struct limiter *l, int fd)
+{
+	if (l->ops->add_sockets)
+		l->ops->add_sockets(l->state, fd);
+	else
+		fd_close(&fd);
 }
 
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err)

@@ -35,6 +35,7 @@ struct limiter_ops {
 	int (*join)(void *state, pid_t pid, struct cordon_err *err);
 	int (*open_entries)(const void *state, int *ret, size_t *ret_n, struct cordon_err *err);
 	int (*add_fs)(void *state, int fd, struct cordon_err *err);
+	void (*add_sockets)(void *state, int fd);
 	int (*start)(void *state, int proc_fd, pid_t init, struct cordon_err *err);
 	/* `cpu_due`: the CPU limit may be reached by now, so be exact about it. */
 	void (*sample)(void *state, bool cpu_due, struct limiter_sample *ret);

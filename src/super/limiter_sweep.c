@@ -2,15 +2,16 @@
  * tree's /proc, as often as its memory could pass the limit.
  *
  * Memory is what is resident and anonymous or shared, what is swapped out, the
- * page tables, and the pages of private tmpfs.  Summed over processes this
+ * page tables, the pages of private tmpfs, and buffers of sockets.  Summed over processes this
  * counts shared pages (after fork) more than once; so only a sum over the limit
  * is looked at again, in proportion (PSS), which costs a hundred times as much.
  *
  * GAP: a look in proportion takes 10 to 30 µs a mapped MB, in which memory goes
  * on growing: one hog passed its limit by 0 to 2 MB, several at once and copies
  * of what was shared by 20 to 110 MB, on two busy CPUs.
- * GAP: what is not mapped (buffers of sockets and pipes, memfd) is not seen
- * here; other walls bound it.
+ * GAP: what else is not mapped (buffers of pipes, what the kernel keeps of mappings, locks
+ * and watches) is not seen here; other walls bound it.
+ * GAP: without a network namespace of its own, nor are the tree's sockets.
  *
  * CPU time is the larger of an inherited perf counter and what the tasks say,
  * since each can be dodged alone: the counter by executing a program that may
@@ -31,12 +32,15 @@
 #include "base/limits.h"
 #include "base/proc.h"
 #include "super/proc_read.h"
+#include "super/sock_count.h"
 
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define DENTS_BYTES	16384
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
+#define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
+#define SOCKETS_ROOM	32768
 #define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
@@ -68,12 +72,16 @@ struct state {
 	int fs_fds[MAX_LIMITER_FS];	/* borrowed */
 	dev_t fs_devices[MAX_LIMITER_FS];
 	size_t n_fs;
+	int diag_fd;			/* lists sockets; -1: none */
+	int64_t sockets;		/* bytes, when they were listed last */
+	int64_t sockets_due_us;
 	struct credit credit;
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
 	int64_t tasks_limit;		/* for uid 0, whom RLIMIT_NPROC does not bind */
 	/* For getdents64(): aligned as its records are. */
 	_Alignas(struct dirent64) char dents[DENTS_BYTES];
+	_Alignas(8) char said[SOCKETS_ROOM];	/* by the kernel of sockets */
 };
 
 /* --- walking --------------------------------------------------------------- */
@@ -177,6 +185,21 @@ static int64_t fs_used(const struct state *s)
 	return bytes;
 }
 
+/* Bytes in sockets, listed only where they could decide. */
+static int64_t sockets_used(struct state *s, int64_t headroom)
+{
+	int64_t n = s->diag_fd < 0 ? 0 : sock_count(s->proc_fd), begin;
+
+	if (n * SOCK_MOST_BYTES <= headroom)
+		return 0;
+	begin = limiter_now_us();
+	if (begin < s->sockets_due_us)
+		return s->sockets;
+	s->sockets = sock_measure(s->diag_fd, n, s->said, sizeof(s->said));
+	s->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
+	return s->sockets;
+}
+
 /* --- memory ---------------------------------------------------------------- */
 
 /* Measure in proportion.  Files of the private tmpfs that are mapped are in
@@ -236,12 +259,13 @@ static int64_t judge_share(struct state *s, const struct sums *sums, int64_t fil
 
 static void judge_memory(struct state *s, const struct sums *sums, struct limiter_sample *ret)
 {
-	int64_t files = fs_used(s);
-	int64_t sum = sums->anon + sums->shmem + sums->page_tables + files;
-	/* Within one process no page is anonymous twice: this much is certain. */
-	int64_t certain = sums->largest + sums->page_tables + files;
-	int64_t used = sum;
+	int64_t mapped = sums->anon + sums->shmem + sums->page_tables, files = fs_used(s);
+	int64_t sum, certain, used;
 
+	files += sockets_used(s, s->limit - mapped - files);
+	used = sum = mapped + files;
+	/* Within one process no page is anonymous twice: this much is certain. */
+	certain = sums->largest + sums->page_tables + files;
 	if (sum <= s->limit) {
 		s->credit.valid = false;
 		s->bytes_peak = MAX(s->bytes_peak, sum);
@@ -293,7 +317,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 		err_nomem(err);
 		return NULL;
 	}
-	s->proc_fd = s->perf_fd = -1;
+	s->proc_fd = s->perf_fd = s->diag_fd = -1;
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
 	s->tasks_limit = geteuid() == 0 ? limits->processes : INT64_MAX;
@@ -310,6 +334,7 @@ static void sweep_close(void *state)
 
 	fd_close(&s->proc_fd);
 	fd_close(&s->perf_fd);
+	fd_close(&s->diag_fd);
 	free(s);
 }
 
@@ -327,6 +352,14 @@ static int sweep_add_fs(void *state, int fd, struct cordon_err *err)
 	s->fs_devices[s->n_fs] = st.st_dev;
 	s->n_fs++;
 	return 0;
+}
+
+static void sweep_add_sockets(void *state, int fd)
+{
+	struct state *s = state;
+
+	fd_close(&s->diag_fd);
+	s->diag_fd = fd;
 }
 
 /* A wrong or blind /proc would count nothing and let everything pass. */
@@ -389,6 +422,7 @@ const struct limiter_ops limiter_sweep = {
 	.open = sweep_open,
 	.close = sweep_close,
 	.add_fs = sweep_add_fs,
+	.add_sockets = sweep_add_sockets,
 	.start = sweep_start,
 	.sample = sweep_sample,
 	.usage = sweep_usage,

@@ -123,6 +123,7 @@ int tree_join(struct tree *t, struct cordon_err *err)
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (t->fds.fd[i] >= 0 && limiter_add_fs(t->limiter, t->fds.fd[i], err) < 0)
 			return -1;
+	limiter_add_sockets(t->limiter, fd_take(&t->fds.fd[NATIVE_DIAG]));
 	/* The plan has no such limits where nothing can count them. */
 	if (t->fds.fd[NATIVE_PROC] < 0 && t->cgroup == HOST_CGROUP_NONE)
 		return 0;

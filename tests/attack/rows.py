@@ -438,7 +438,20 @@ row("memory: TCP connections to itself", "py:import socket\ns = socket.create_se
     ", backlog=900)\nkeep, sent = [s], 0\nfor i in range(400):\n"
     " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
     " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
-    " except BlockingIOError: pass\nassert sent > 100 << 20, sent", opts=BIG, who="root")
+    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\nimport time; time.sleep(0.5)", opts=BIG)
+# Bytes between sockets of one's own: held by both ends, by the receiver alone, one by one.
+PAIRS = ("py:import socket, time\nkeep = []\nfor i in range(900):\n a, b = socket.socketpair()\n"
+         " a.setblocking(False)\n try:\n  while True: a.send({})\n"
+         " except BlockingIOError: pass\n keep.append({})\n{}time.sleep(0.5)")
+for what, data, kept, close in (("pairs of sockets", "bytes(65536)", "(a, b)", ""),
+                                ("sockets whose sender is closed", "bytes(65536)", "b", "a.close()\n"),
+                                ("single bytes in sockets", "b'x'", "b", "a.close()\n")):
+    row(f"memory: {what}", PAIRS.format(data, kept, close), opts=BIG)
+row("memory: datagrams whose senders are closed",
+    "py:import socket, time\nkeep = []\nfor i in range(150):\n"
+    " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
+    " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+    "  s.sendto(bytes(150000 if k else 1), r.getsockname())\ntime.sleep(0.5)", opts=BIG)
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)

@@ -61,6 +61,7 @@ enum native_fd {
 	NATIVE_DNS_STREAM,
 	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
 	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
+	NATIVE_DIAG,		/* NETLINK_SOCK_DIAG: to count sockets, where no cgroup does */
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
 	NATIVE_STREAM,		/* the first of its three standard streams */

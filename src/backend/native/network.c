@@ -433,6 +433,9 @@ int step_network(struct init *in, struct cordon_err *err)
 
 	if (!(in->plan->clone_flags & CLONE_NEWNET))
 		return 0;
+	/* Without it, buffers of sockets are not counted. */
+	if (in->groups->cgroup < 0 && !in->groups->n_entries)
+		fd[NATIVE_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (!net_is_routed(&in->plan->net))
 		return bring_loopback_up(err);
 	if (set_routes(n, err) < 0 || open_ports(in, err) < 0)
