@@ -203,6 +203,22 @@ static int check_proxy(struct composition *c)
 			  "~/.config/cordon/cordon.toml, or name this file with --policy");
 }
 
+/* Nor does it turn the cordon off: it may have been left there by a command that was
+ * in one. */
+static int check_backend(struct composition *c, const struct cordon_request *req)
+{
+	const struct field_value *found = &c->policy.base.f[F_BACKEND];
+
+	for (size_t i = 0; i < req->n_settings; i++)
+		if (field_find(str_from(req->settings[i].key)) == F_BACKEND)
+			return 0;
+	if (!found->set || found->number != BACKEND_NONE)
+		return 0;
+	return diag_error(&c->diags, found->at,
+			  "to have no sandbox is not a project's to say; use --no-sandbox, or name "
+			  "this file with --policy");
+}
+
 static int compose_project(struct composition *c, const struct cordon_request *req)
 {
 	if (req->n_files || !req->discover)
@@ -215,7 +231,7 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 		if (path && compose_file(c, path, req->dialect, &c->policy) < 0)
 			return -1;
 		if (path)
-			return check_proxy(c);
+			return check_backend(c, req) < 0 ? -1 : check_proxy(c);
 	}
 	return 0;
 }

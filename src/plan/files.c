@@ -432,9 +432,10 @@ static int add_protected(struct files *f)
 			protect(f, path);
 	}
 	/* A policy of a folder below holds for who works there.
-	 * GAP: one that is there already can be changed; nothing is walked. */
-	if (write->n && has_word(f, F_FILES_PROTECT, "agent-config"))
-		add_guarded(f, "**/cordon.toml");
+	 * GAP: one that is there already can be removed; nothing is walked. */
+	for (size_t i = 0; write->n && has_word(f, F_FILES_PROTECT, "agent-config") &&
+			   protect_anywhere[i]; i++)
+		add_guarded(f, protect_anywhere[i]);
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
 		if (!is_protected(f, f->request->policy_files[i]))
 			protect(f, f->request->policy_files[i]);

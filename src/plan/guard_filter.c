@@ -1,32 +1,32 @@
-/* The calls that could make a name; see guard_filter.h. */
+/* The calls that could make a name, or change what has one; see guard_filter.h. */
 #include "plan/guard_filter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
 #include "base/macros.h"
 
 const struct guard_call guard_calls[] = {
-	{ SYS_openat, 2, O_CREAT },
-	{ SYS_mkdirat, -1, 0 },
-	{ SYS_mknodat, -1, 0 },
-	{ SYS_symlinkat, -1, 0 },
-	{ SYS_linkat, -1, 0 },
-	{ SYS_renameat2, -1, 0 },
-	{ SYS_bind, -1, 0 },
+	{ SYS_openat, 2, GUARD_OPEN_MASK, GUARD_OPEN_EXCEPT },
+	{ SYS_mkdirat, -1, 0, 0 },
+	{ SYS_mknodat, -1, 0, 0 },
+	{ SYS_symlinkat, -1, 0, 0 },
+	{ SYS_linkat, -1, 0, 0 },
+	{ SYS_renameat2, -1, 0, 0 },
+	{ SYS_bind, -1, 0, 0 },
+	{ SYS_truncate, -1, 0, 0 },
 #ifdef SYS_renameat
-	{ SYS_renameat, -1, 0 },
+	{ SYS_renameat, -1, 0, 0 },
 #endif
 #ifdef SYS_open
-	{ SYS_open, 1, O_CREAT },
-	{ SYS_creat, -1, 0 },
-	{ SYS_mkdir, -1, 0 },
-	{ SYS_mknod, -1, 0 },
-	{ SYS_symlink, -1, 0 },
-	{ SYS_link, -1, 0 },
-	{ SYS_rename, -1, 0 },
+	{ SYS_open, 1, GUARD_OPEN_MASK, GUARD_OPEN_EXCEPT },
+	{ SYS_creat, -1, 0, 0 },
+	{ SYS_mkdir, -1, 0, 0 },
+	{ SYS_mknod, -1, 0, 0 },
+	{ SYS_symlink, -1, 0, 0 },
+	{ SYS_link, -1, 0, 0 },
+	{ SYS_rename, -1, 0, 0 },
 #endif
 };
 const size_t n_guard_calls = ARRAY_SIZE(guard_calls);

@@ -7,6 +7,7 @@
 #ifndef PLAN_GUARD_FILTER_H
 #define PLAN_GUARD_FILTER_H
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,12 +22,17 @@
 				 SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 
 /* SECCOMP_RET_USER_NOTIF for this call if argument `arg` has one of the bits in
- * `mask`; always, if arg is -1. */
+ * `mask`, and none of those in `except`; always, if arg is -1. */
 struct guard_call {
 	int nr;
 	int arg;
-	uint32_t mask;
+	uint32_t mask, except;
 };
+/* Of open(): what makes a name, and what changes the file that has one.  A file without
+ * a name is not the guard's, and a descriptor without rights changes nothing. */
+#define GUARD_OPEN_MASK		(O_CREAT | O_WRONLY | O_RDWR | O_TRUNC)
+#define GUARD_TMPFILE_BIT	020000000u	/* of O_TMPFILE, whose other one differs */
+#define GUARD_OPEN_EXCEPT	(GUARD_TMPFILE_BIT | O_PATH)
 extern const struct guard_call guard_calls[];
 extern const size_t n_guard_calls;
 

@@ -64,6 +64,9 @@ const char *const protect_agent[] = { "cordon.toml",
 				      ".srt-settings.json",
 				      NULL };
 
+const char *const protect_anywhere[] = { "**/cordon.toml", "**/harness.md",
+					 "**/.harness/config.toml", "**/task.toml", NULL };
+
 const char *const protect_shell[] = {
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",

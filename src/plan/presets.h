@@ -17,6 +17,9 @@ extern const char *const preset_config[];
 extern const char *const protect_git[];
 extern const char *const protect_agent[];
 extern const char *const protect_shell[];
+/* agent-config: names of policies, in any folder.  Kept in step with project_policies
+ * of lib/compose.c. */
+extern const char *const protect_anywhere[];
 
 /* Below $HOME: unreadable wherever a root would show them, unless the policy
  * names them. */

@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 
 #include "base/limits.h"
+#include "plan/guard_filter.h"
 
 #if defined(__x86_64__)
 #define ARCH_NATIVE	AUDIT_ARCH_X86_64
@@ -356,11 +357,8 @@ static size_t test_mknod(struct emitter *e, unsigned arg)
 	return plain_mode(e, arg, next);
 }
 
-/* The mode counts only where a file is made; elsewhere it may be any garbage.
- * O_TMPFILE is this bit and O_DIRECTORY, which differs between processors.  A
+/* The mode counts only where a file is made; elsewhere it may be any garbage.  A
  * file without a name is not the guard's: linkat, which gives it one, is. */
-#define O_TMPFILE_BIT	020000000
-
 static size_t test_open(struct emitter *e, unsigned arg)
 {
 	size_t named = plain_mode(e, arg + 1, e->make), next = e->allow;
@@ -370,10 +368,12 @@ static size_t test_open(struct emitter *e, unsigned arg)
 	if (e->o->guard) {
 		size_t nameless = plain_mode(e, arg + 1, e->allow);
 
-		next = branch(e, BPF_JSET, O_TMPFILE_BIT, nameless, next);
+		next = branch(e, BPF_JSET, GUARD_OPEN_MASK & ~O_CREAT, e->make, next);
+		next = branch(e, BPF_JSET, O_PATH, e->allow, next);
+		next = branch(e, BPF_JSET, GUARD_TMPFILE_BIT, nameless, next);
 		next = branch(e, BPF_JSET, O_CREAT, named, next);
 	} else {
-		next = branch(e, BPF_JSET, O_CREAT | O_TMPFILE_BIT, named, next);
+		next = branch(e, BPF_JSET, O_CREAT | GUARD_TMPFILE_BIT, named, next);
 	}
 	return load_low(e, arg, next);
 }

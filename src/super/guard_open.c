@@ -1,4 +1,4 @@
-/* Opening with O_CREAT, as the actor does it for the caller.
+/* Opening to make or to change a file, as the actor does it for the caller.
  *
  * A name is made with O_EXCL, under the lock; only if it exists, what exists is
  * opened.  Symbolic links are followed one at a time, so that each place on the
@@ -168,6 +168,26 @@ static bool is_dev_tty(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
 }
 
+static bool may_make(const struct guard_actor *a)
+{
+	return a->req.flags & O_CREAT;
+}
+
+static bool may_change(const struct guard_actor *a)
+{
+	return a->req.flags & (O_WRONLY | O_RDWR | O_TRUNC);
+}
+
+/* Is a file held that is reached by its descriptor, whatever name led there? */
+static bool is_held(const struct guard_actor *a, int fd)
+{
+	struct guard_rests rests;
+	char path[PATH_MAX];
+	int n = guard_fd_path(a->w, fd, path, sizeof(path));
+
+	return n < 0 || guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD;
+}
+
 /* Open what a descriptor (O_PATH) stands for, without ever waiting. */
 static int open_found(struct guard_actor *a, int fd)
 {
@@ -175,6 +195,8 @@ static int open_found(struct guard_actor *a, int fd)
 
 	if (fstat(fd, &st) < 0)
 		return guard_rc(-1);
+	if (S_ISREG(st.st_mode) && st.st_nlink && may_change(a) && is_held(a, fd))
+		return -EACCES;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (S_ISFIFO(st.st_mode))
@@ -191,10 +213,11 @@ static int open_found(struct guard_actor *a, int fd)
  * can not make anything that was not judged. */
 static int open_existing(struct guard_actor *a, const struct guard_place *p, bool held)
 {
+	bool makes = may_make(a) && !held;
 	struct open_how how = {
 		.flags = (a->req.flags & OPEN_FLAGS & ~(O_CREAT | O_EXCL)) | O_NONBLOCK |
-			 O_NOCTTY | O_CLOEXEC | LARGE_FILE | (held ? 0 : O_CREAT),
-		.mode = held ? 0 : a->req.mode & 0777,
+			 O_NOCTTY | O_CLOEXEC | LARGE_FILE | (makes ? O_CREAT : 0),
+		.mode = makes ? a->req.mode & 0777 : 0,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
 	struct stat st;
@@ -208,6 +231,10 @@ static int open_existing(struct guard_actor *a, const struct guard_place *p, boo
 		return S_ISFIFO(st.st_mode) ? NEXT_FIFO : NEXT_TTY;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
+	/* What was there at the start has a mount over it; a name that is held in any
+	 * folder has none. */
+	if (held && S_ISREG(st.st_mode) && may_change(a))
+		return guard_refuse(a, p->path);
 	fd = guard_rc(syscall(SYS_openat2, p->dir, p->last, &how, sizeof(how)));
 	if (fd == -ELOOP)
 		return NEXT_AGAIN;
@@ -238,6 +265,8 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 
 	if (rc < 0)
 		return rc;
+	if (!may_make(a))
+		return open_existing(a, p, verdict == GUARD_HELD);
 	/* A file where a guarded name's path leads through can stand for it all:
 	 * git takes a file `.git` for the word where its directory is. */
 	if (verdict < GUARD_PREFIX)
@@ -262,6 +291,15 @@ static bool is_dots(const struct guard_place *p)
 	return str_is(last, ".") || str_is(last, "..");
 }
 
+/* A path that ends in a slash names a folder, which can not be written. */
+static int why_no_folder(struct guard_actor *a, int base, const char *path)
+{
+	cleanup_fd int fd = -1;
+	int rc = guard_find(a, base, path, true, &fd);
+
+	return rc < 0 ? rc : -EISDIR;
+}
+
 /* Take one step; NEXT_AGAIN with the way that is left in `path` and `base`. */
 static int step(struct guard_actor *a, int *base, char path[PATH_MAX])
 {
@@ -274,7 +312,7 @@ static int step(struct guard_actor *a, int *base, char path[PATH_MAX])
 	if (is_dots(&p))
 		return a->req.flags & O_EXCL ? -EEXIST : -EISDIR;
 	if (p.last[p.n_last] == '/')
-		return -EISDIR;
+		return may_make(a) ? -EISDIR : why_no_folder(a, *base, path);
 	guard_lock(a, false);
 	rc = open_at(a, &p);
 	guard_unlock(a);
@@ -299,21 +337,50 @@ static int step(struct guard_actor *a, int *base, char path[PATH_MAX])
 	return NEXT_AGAIN;
 }
 
-int guard_open_file(struct guard_actor *a)
+/* A descriptor of ours, GUARD_ANSWERED or -errno. */
+static int open_path(struct guard_actor *a)
 {
-	unsigned flags = a->req.flags;
 	int base = a->fds[GUARD_SLOT_NEW], rc = NEXT_AGAIN;
 	char path[PATH_MAX];
 
-	/* Neither of these makes a name, and none is in use. */
-	if (flags & (O_PATH | O_DIRECTORY | (O_TMPFILE & ~O_DIRECTORY)))
-		return -EINVAL;
 	memcpy(path, a->req.texts + a->req.n_old, a->req.n_new);
 	for (int tries = 0; rc == NEXT_AGAIN && tries < 64; tries++)
 		rc = step(a, &base, path);
-	if (rc >= 0) {
-		give(a, rc);
-		return GUARD_ANSWERED;
-	}
 	return rc <= NEXT_FOLLOW ? -ELOOP : rc;
+}
+
+int guard_open_file(struct guard_actor *a)
+{
+	int rc;
+
+	/* Neither of these makes or changes what has a name, and none is in use. */
+	if (a->req.flags & (O_PATH | (O_TMPFILE & ~O_DIRECTORY)) ||
+	    (may_make(a) && a->req.flags & O_DIRECTORY))
+		return -EINVAL;
+	if (!may_make(a))
+		a->req.flags &= ~(unsigned)O_EXCL;
+	rc = open_path(a);
+	if (rc < 0)
+		return rc;
+	give(a, rc);
+	return GUARD_ANSWERED;
+}
+
+int guard_truncate_file(struct guard_actor *a)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+	int rc;
+
+	if (a->req.size < 0)
+		return -EINVAL;
+	rc = open_path(a);
+	if (rc < 0)
+		return rc == -ENXIO ? -EINVAL : rc;	/* a FIFO */
+	fd = rc;
+	if (fstat(fd, &st) < 0)
+		return guard_rc(-1);
+	if (a->req.size > st.st_size && (uint64_t)a->req.size > a->req.size_max)
+		return -EFBIG;
+	return guard_rc(ftruncate(fd, a->req.size));
 }

@@ -89,6 +89,7 @@ enum guard_op {
 	GUARD_LINK,
 	GUARD_RENAME,
 	GUARD_BIND,
+	GUARD_TRUNCATE,
 	GUARD_EXEC,		/* the actor only tells what the path leads to */
 	N_GUARD_OPS
 };
@@ -108,6 +109,8 @@ struct guard_request {
 	uint64_t id;
 	enum guard_op op;
 	unsigned flags, mode, dev, umask;
+	int64_t size;		/* of truncate */
+	uint64_t size_max;	/* that the caller may make of a file */
 	int tgid, tid;		/* of the caller, in its own pid namespace */
 	bool slots[N_GUARD_SLOTS];
 	size_t n_old, n_new;	/* bytes in texts, with the NULs of paths */
@@ -267,6 +270,7 @@ void guard_lock(struct guard_actor *a, bool alone);
 void guard_unlock(struct guard_actor *a);
 /* The number for the caller, or -errno; or GUARD_ANSWERED. */
 int guard_open_file(struct guard_actor *a);
+int guard_truncate_file(struct guard_actor *a);
 #define GUARD_ANSWERED	(-4096)
 
 #endif

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -81,6 +82,8 @@ static const struct shape {
 	{ SYS_linkat,    GUARD_LINK,             0,  1,  2,  3,  4, -1, -1 },
 	{ SYS_renameat2, GUARD_RENAME,           0,  1,  2,  3,  4, -1, -1 },
 	{ SYS_bind,      GUARD_BIND,            -1, -1, -1, -1, -1, -1, -1 },
+	/* The size is the argument after the path. */
+	{ SYS_truncate,  GUARD_TRUNCATE,        -1, -1, -1,  0, -1, -1, -1 },
 	/* The vector is the argument after the path. */
 	{ SYS_execve,    GUARD_EXEC,            -1, -1, -1,  0, -1, -1, -1 },
 	{ SYS_execveat,  GUARD_EXEC,            -1, -1,  0,  1,  4, -1, -1 },
@@ -377,6 +380,17 @@ static int take_bases(struct reader *r, const struct shape *s, const uint64_t *a
 	return rc;
 }
 
+/* The limit of the actor's own files is another one. */
+static void take_size(struct reader *r, int64_t size)
+{
+	struct rlimit most = { 0 };
+
+	r->req.flags = O_WRONLY | O_NONBLOCK;
+	r->req.size = size;
+	if (prlimit(r->tid, RLIMIT_FSIZE, NULL, &most) == 0)
+		r->req.size_max = most.rlim_cur;
+}
+
 /* Everything the actor needs to know; 0 or -errno for the caller. */
 static int take_down(struct reader *r, const struct seccomp_notif *call, struct str status)
 {
@@ -397,6 +411,8 @@ static int take_down(struct reader *r, const struct seccomp_notif *call, struct 
 	if (s->nr == SYS_creat)
 		r->req.flags = O_CREAT | O_WRONLY | O_TRUNC;
 #endif
+	if (s->op == GUARD_TRUNCATE)
+		take_size(r, (int64_t)args[1]);
 	rc = take_status(r, status);
 	if (rc == 0)
 		rc = take_root(r);

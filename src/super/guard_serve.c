@@ -325,6 +325,7 @@ static int (*const acts[])(struct guard_actor *) = {
 	[GUARD_LINK] = make_link,
 	[GUARD_RENAME] = make_rename,
 	[GUARD_BIND] = make_bind,
+	[GUARD_TRUNCATE] = guard_truncate_file,
 	[GUARD_EXEC] = tell_program,
 };
 static_assert(ARRAY_SIZE(acts) == N_GUARD_OPS, "an act for each kind of call");

@@ -146,6 +146,26 @@ for name in ("cordon.toml", "harness.md", ".harness/config.toml", "task.toml"):
             ("behind a link, changed", "echo x >> a", P + f"echo y > a; ln -s $PWD/a {name}"),
             ("exchanged", f"echo x > a && ./probe exchange {name}", P + f"echo y > {name}")):
         row(f"the next policy, {name}: {what}", act, setup=BARE + setup, opts=ENV)
+# The same in a folder below, where somebody may work next.
+for name in ("cordon.toml", "harness.md", ".harness/config.toml", "task.toml"):
+    IN = f"mkdir -p sub/$(dirname {name}); "
+    for what, act, setup in (
+            ("made", IN + f"echo x > sub/{name}", ""),
+            ("in a folder that is renamed", "mkdir -p n/.x sub && echo x > n/.x/config.toml && "
+             "mv n/.x sub/.harness" if "/" in name else "mkdir sub; echo x > a; mv a sub/" + name, ""),
+            ("written", f"echo x > sub/{name}", IN + f"echo y > sub/{name}"),
+            ("written in part", f"echo x 1<> sub/{name}", IN + f"echo y > sub/{name}"),
+            ("copied over", f"echo x > a; cp a sub/{name}", IN + f"echo y > sub/{name}"),
+            ("emptied", f"py:import os; os.truncate('sub/{name}', 0)", IN + f"echo y > sub/{name}"),
+            ("written by a link", f"ln -s sub/{name} l && echo x > l", IN + f"echo y > sub/{name}"),
+            ("written by a hard link", f"ln sub/{name} l && echo x > l",
+             IN + f"echo y > sub/{name}"),
+            ("written by a descriptor", f"exec 3< sub/{name}; echo x > /proc/self/fd/3",
+             IN + f"echo y > sub/{name}"),
+            ("written by a descriptor of a folder", f"cd sub; cp ../probe /proc/self/cwd/{name}",
+             IN + f"echo y > sub/{name}"),
+            ("replaced", f"echo x > a; mv a sub/{name}", IN + f"echo y > sub/{name}")):
+        row(f"a policy below, {name}: {what}", act, setup=setup)
 row("the next policy, where we work below the root", "echo x > ../ws/cordon.toml",
     opts="-w ..", told="test -e cordon.toml")
 row("the next policy, above where we work", "echo x > ../cordon.toml", opts="-w ..",

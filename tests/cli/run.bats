@@ -792,3 +792,21 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "${lines[0]}" = "${lines[1]}" ]
 	[ "${lines[0]}" = "$(cksum < lines)" ]
 }
+
+@test "a policy that is found does not turn the cordon off" {
+	mkdir -p .harness
+	printf '[sandbox]\nenabled = false\n' > .harness/config.toml
+	run "$cordon" run -- true
+	[ "$status" -eq 2 ]
+	grep -q -- --no-sandbox <<<"$output"
+	printf 'backend = "none"\nprofile = "unrestricted"\n' > cordon.toml
+	run "$cordon" run -- true
+	[ "$status" -eq 2 ]
+	# Who names it, or says what it is to be, means it.
+	run "$cordon" run --policy cordon.toml -- true
+	[ "$status" -eq 0 ]
+	run "$cordon" run --no-sandbox -- true
+	[ "$status" -eq 0 ]
+	run "$cordon" run --sandbox process -- true
+	[ "$status" -eq 0 ]
+}

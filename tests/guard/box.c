@@ -77,15 +77,16 @@ static void answer(struct code *c, uint32_t action)
 }
 
 /* nr (and a bit of an argument) => action.  The accumulator holds nr. */
-static void rule(struct code *c, int nr, int arg, uint32_t mask, uint32_t action)
+static void rule(struct code *c, int nr, int arg, uint32_t mask, uint32_t except, uint32_t action)
 {
 	if (arg < 0) {
 		jump(c, BPF_JEQ, (uint32_t)nr, 0, 1);
 		answer(c, action);
 		return;
 	}
-	jump(c, BPF_JEQ, (uint32_t)nr, 0, 4);
+	jump(c, BPF_JEQ, (uint32_t)nr, 0, 5);
 	load(c, offsetof(struct seccomp_data, args) + 8u * (unsigned)arg);
+	jump(c, BPF_JSET, except, 2, 0);
 	jump(c, BPF_JSET, mask, 0, 1);
 	answer(c, action);
 	answer(c, SECCOMP_RET_ALLOW);
@@ -101,9 +102,9 @@ static void compile(struct code *c)
 	answer(c, SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < n_guard_calls; i++)
 		rule(c, guard_calls[i].nr, guard_calls[i].arg, guard_calls[i].mask,
-		     SECCOMP_RET_USER_NOTIF);
+		     guard_calls[i].except, SECCOMP_RET_USER_NOTIF);
 	for (size_t i = 0; i < n_guard_refusals; i++)
-		rule(c, guard_refusals[i].nr, guard_refusals[i].arg, guard_refusals[i].mask,
+		rule(c, guard_refusals[i].nr, guard_refusals[i].arg, guard_refusals[i].mask, 0,
 		     SECCOMP_RET_ERRNO | (unsigned)guard_refusals[i].error);
 	answer(c, SECCOMP_RET_ALLOW);
 }

@@ -114,6 +114,41 @@ static void opens(void)
 	try_open("proc comm", "/proc/self/comm", O_CREAT | O_WRONLY, 0600);
 }
 
+/* Without O_CREAT: nothing is made, and what is there may be changed. */
+static void opens_existing(void)
+{
+	try_open("nothing", "none", O_WRONLY, 0600);
+	show("none");
+	try_open("new", "e", O_CREAT | O_WRONLY, 0600);
+	try_open("to write", "e", O_WRONLY, 0);
+	try_open("to do both", "e", O_RDWR | O_APPEND | O_CLOEXEC, 04755);
+	try_open("exclusive", "e", O_RDWR | O_EXCL, 0);
+	show("e");
+	try_open("emptied", "e", O_RDONLY | O_TRUNC, 0);
+	show("e");
+	try_open("emptied to write", "e", O_WRONLY | O_TRUNC, 0);
+	try_open("a folder", ".", O_RDWR, 0);
+	try_open("a folder by its slash", "./", O_WRONLY, 0);
+	try_open("a file by a slash", "e/", O_WRONLY, 0);
+	try_open("nothing by a slash", "none/", O_WRONLY, 0);
+	try_open("folders only", "e", O_WRONLY | O_DIRECTORY, 0);
+	try_open("the root", "/", O_WRONLY, 0);
+	try_open("a device", "/dev/null", O_RDWR, 0);
+	say("link", symlink("e", "le"));
+	try_open("by a link", "le", O_WRONLY, 0);
+	try_open("a link itself", "le", O_WRONLY | O_NOFOLLOW, 0);
+	say("dangling", symlink("none", "ln"));
+	try_open("by a link to nothing", "ln", O_WRONLY, 0);
+	say("truncate", truncate("e", 2));
+	show("e");
+	say("truncate to more", truncate("le", 100));
+	show("e");
+	say("truncate to less than nothing", truncate("e", -1));
+	say("truncate a folder", truncate(".", 0));
+	say("truncate nothing", truncate("none", 0));
+	say("truncate what is only to be read", truncate("/proc/self/status", 0));
+}
+
 static void links_followed(void)
 {
 	say("symlink", symlink("target", "l"));
@@ -377,6 +412,7 @@ int main(void)
 	if (!getcwd(home, sizeof(home)))
 		return 1;
 	opens();
+	opens_existing();
 	links_followed();
 	names();
 	renames();

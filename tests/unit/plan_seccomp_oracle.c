@@ -198,13 +198,19 @@ static void add_guard(struct oracle *o)
 {
 	static const char *const makes[] = {
 		"mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat", "rename", "renameat",
-		"renameat2", "bind", "creat", "mknod", "mknodat",
+		"renameat2", "bind", "creat", "mknod", "mknodat", "truncate",
 	};
+	static const unsigned bits[] = { O_WRONLY, O_RDWR, O_TRUNC };
+	const unsigned tmp = 020000000;
 
 	for (size_t i = 0; i < ARRAY_SIZE(makes); i++)
 		ADD_ALL(o, GUARD, SCMP_ACT_NOTIFY, makes[i]);
 	ADD(o, GUARD, SCMP_ACT_NOTIFY, "open", HAS(1, O_CREAT));
 	ADD(o, GUARD, SCMP_ACT_NOTIFY, "openat", HAS(2, O_CREAT));
+	for (size_t i = 0; i < ARRAY_SIZE(bits); i++) {
+		ADD(o, GUARD, SCMP_ACT_NOTIFY, "open", PART(1, bits[i] | O_PATH | tmp, bits[i]));
+		ADD(o, GUARD, SCMP_ACT_NOTIFY, "openat", PART(2, bits[i] | O_PATH | tmp, bits[i]));
+	}
 }
 
 static scmp_filter_ctx new_part(const struct oracle *o, uint32_t otherwise)
