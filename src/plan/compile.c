@@ -249,6 +249,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
 		.execs = plan->n_rules > 0,
+		.few_cpus = plan->limits.cpus != LIMIT_NONE,
 	};
 
 	if (!caps->seccomp)

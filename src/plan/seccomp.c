@@ -51,6 +51,7 @@ enum verdict {
 	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
 	VERDICT_MEMFD,			/* ENOSYS */
 	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
+	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM */
 	/* by arguments; the digit says which is the first that counts */
 	VERDICT_CLONE,
 	VERDICT_UNSHARE,
@@ -428,6 +429,7 @@ static const struct {
 	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
 	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
 	{ VERDICT_EXEC, OPTION(execs), VERDICT_EXEC, VERDICT_ALLOW },
+	{ VERDICT_AFFINITY, OPTION(few_cpus), VERDICT_EPERM, VERDICT_ALLOW },
 };
 
 static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)

@@ -29,6 +29,7 @@ struct seccomp_options {
 	bool guard;		/* calls that make names are handed to the guard; programs cannot
 				 * restrict themselves by Landlock, as it could not follow */
 	bool execs;		/* executions are handed to the guard */
+	bool few_cpus;		/* programs stay on the CPUs that they were given */
 };
 
 /* The filter for these options, in the arena; the same options give the same

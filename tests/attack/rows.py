@@ -521,6 +521,9 @@ row("CPU time: children that nobody waits for",
     "py:import os,signal,time\nsignal.signal(17, signal.SIG_IGN)\nfor i in range(3):\n"
     " if os.fork() == 0:\n  while time.process_time() < 2: pass\n  os._exit(0)\n"
     "try: os.wait()\nexcept ChildProcessError: pass", opts="--cpu-seconds 1")
+row("CPUs that were not given", "py:import os; os.sched_setaffinity(0, {0, 1}); "
+    "assert len(os.sched_getaffinity(0)) > 1",
+    setup="printf '[limits]\\ncpus = 1\\n' > p.toml", opts="--policy p.toml")
 row("watches of the host's files",
     "py:import ctypes\nl = ctypes.CDLL(None)\nassert all(l.inotify_init() >= 0 for i in range(80))")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")

@@ -87,6 +87,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "NAMESPACES_ENOSYS", opt->namespaces ? SCMP_ACT_ALLOW : NOSYS },
 		{ "MEMFD", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "NO_GUARD", opt->guard ? NOSYS : SCMP_ACT_ALLOW },
+		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
@@ -369,7 +370,7 @@ static void test_filters_agree_with_libseccomp(void)
 		{ .inet = true, .memfd = true, .buffers = true },
 		{ .inet = true, .guard = true }, { .inet = true, .guard = true, .setid = true },
 		{ .inet = true, .ptrace = true, .namespaces = true, .setid = true },
-		{ .inet = true, .execs = true }, { .inet = true, .guard = true, .execs = true },
+		{ .inet = true, .execs = true, .few_cpus = true }, { .inet = true, .guard = true, .execs = true },
 	};
 
 	seccomp_api_set(5);	/* building a filter asks nothing of this kernel */
