@@ -208,6 +208,24 @@ static int open_found(struct guard_actor *a, int fd)
 
 /* --- under the lock --------------------------------------------------------- */
 
+/* What is to be done with what exists at a place; 0: it is opened. */
+static int look_at(struct guard_actor *a, const struct guard_place *p, bool held)
+{
+	struct stat st;
+
+	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return guard_rc(-1);
+	if (S_ISLNK(st.st_mode))
+		return a->req.flags & O_NOFOLLOW ? -ELOOP : NEXT_FOLLOW;
+	if (S_ISFIFO(st.st_mode) || is_dev_tty(&st))
+		return S_ISFIFO(st.st_mode) ? NEXT_FIFO : NEXT_TTY;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	/* What was there at the start has a mount over it; a name that is held in any
+	 * folder has none. */
+	return held && S_ISREG(st.st_mode) && may_change(a) ? guard_refuse(a, p->path) : 0;
+}
+
 /* Open what exists at a place.  O_CREAT stays, for what the kernel checks of
  * files in directories for all (fs.protected_regular); the lock is held, so it
  * can not make anything that was not judged. */
@@ -221,20 +239,10 @@ static int open_existing(struct guard_actor *a, const struct guard_place *p, boo
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
 	struct stat st;
-	int fd;
+	int fd = look_at(a, p, held);
 
-	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return guard_rc(-1);
-	if (S_ISLNK(st.st_mode))
-		return a->req.flags & O_NOFOLLOW ? -ELOOP : NEXT_FOLLOW;
-	if (S_ISFIFO(st.st_mode) || is_dev_tty(&st))
-		return S_ISFIFO(st.st_mode) ? NEXT_FIFO : NEXT_TTY;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	/* What was there at the start has a mount over it; a name that is held in any
-	 * folder has none. */
-	if (held && S_ISREG(st.st_mode) && may_change(a))
-		return guard_refuse(a, p->path);
+	if (fd < 0)
+		return fd;
 	fd = guard_rc(syscall(SYS_openat2, p->dir, p->last, &how, sizeof(how)));
 	if (fd == -ELOOP)
 		return NEXT_AGAIN;

@@ -19,7 +19,7 @@ struct stream {
 	bool lends;		/* `from` is a pipe that keeps what the command has not read */
 	size_t lent;		/* bytes of it that `to` has as well */
 	size_t n_lent;		/* of all time before */
-	int back;		/* `from` is a file: the command's end, to see what it left; or -1 */
+	int back;		/* `from` is a file: the command's end, to see what it left */
 };
 
 #define STREAM_ROOM	(64u << 10)

@@ -370,7 +370,8 @@ static void test_filters_agree_with_libseccomp(void)
 		{ .inet = true, .memfd = true, .buffers = true },
 		{ .inet = true, .guard = true }, { .inet = true, .guard = true, .setid = true },
 		{ .inet = true, .ptrace = true, .namespaces = true, .setid = true },
-		{ .inet = true, .execs = true, .few_cpus = true }, { .inet = true, .guard = true, .execs = true },
+		{ .inet = true, .execs = true, .few_cpus = true },
+		{ .inet = true, .guard = true, .execs = true },
 	};
 
 	seccomp_api_set(5);	/* building a filter asks nothing of this kernel */
