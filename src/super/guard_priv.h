@@ -199,6 +199,7 @@ struct guard_shared {
 
 struct guard_worker {
 	int listener;
+	pid_t init;			/* whose calls go on: nobody inside can write its memory */
 	int sock;			/* to the other one of the pair */
 	int denials;
 	int proc;			/* /proc of the host */

@@ -499,12 +499,24 @@ static bool hand_over(struct reader *r)
 	return true;
 }
 
+/* It opens terminals for the commands of a session. */
+static bool serve_init(const struct guard_worker *w, uint64_t id)
+{
+	struct seccomp_notif_resp resp = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	while (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
+		;
+	return true;
+}
+
 static bool serve(struct reader *r, const struct seccomp_notif *call)
 {
 	char status[4096];
 	bool good = true;
 	int rc;
 
+	if (r->w->init && (pid_t)call->pid == r->w->init)
+		return serve_init(r->w, call->id);
 	memset(&r->req, 0, GUARD_REQUEST_HEAD);
 	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 		r->fds[i] = -1;

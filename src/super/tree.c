@@ -150,6 +150,7 @@ int tree_start_guard(struct tree *t, struct cordon_err *err)
 		.mntns = t->mntns,
 		.ruleset = t->fds.fd[NATIVE_RULESET],
 		.alive = t->alive[0],
+		.init = t->child.pid,
 	};
 	int rc = guard_start(&o, &t->guard, err);
 

@@ -240,9 +240,9 @@ static int step_terminal(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-static int step_devices(struct init *in UNUSED, struct cordon_err *err)
+static int step_devices(struct init *in, struct cordon_err *err)
 {
-	if (devices_open() < 0)
+	if (devices_open() < 0 || (in->plan->session && devices_keep() < 0))
 		return err_sys(err, CORDON_E_SETUP, "cannot open a device for a standard stream");
 	return 0;
 }

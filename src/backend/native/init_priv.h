@@ -53,6 +53,8 @@ int wipe_memory(struct init *in, struct cordon_err *err) MUST_USE;
 bool obey_common(const struct init *in, const struct native_message *m);
 /* Standard streams that are devices become those inside; -1 with errno. */
 int devices_open(void);
+/* Open them for all commands of a session, who may not open for writing themselves. */
+int devices_keep(void);
 /* A new terminal on the command's own /dev/pts: the master, or -1 with errno. */
 int terminal_open(const struct native_stdio *io, int *ret_slave);
 

@@ -37,12 +37,13 @@ int terminal_open(const struct native_stdio *io, int *ret_slave)
 	return -1;
 }
 
+/* By their minor numbers. */
+static const char *const memory[] = { [3] = "/dev/null", [5] = "/dev/zero", [7] = "/dev/full",
+				      [8] = "/dev/random", [9] = "/dev/urandom" };
+static int kept[ARRAY_SIZE(memory)];	/* 0: not open */
+
 const char *native_find_device(const struct stat *st)
 {
-	static const char *const memory[] = { [3] = "/dev/null", [5] = "/dev/zero",
-					      [7] = "/dev/full", [8] = "/dev/random",
-					      [9] = "/dev/urandom" };
-
 	if (!S_ISCHR(st->st_mode) || major(st->st_rdev) != 1 ||
 	    minor(st->st_rdev) >= ARRAY_SIZE(memory))
 		return NULL;
@@ -62,10 +63,24 @@ int devices_open(void)
 		path = fstat(i, &st) < 0 ? NULL : native_find_device(&st);
 		if (!path)
 			continue;
-		fd = open(path, (fcntl(i, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+		fd = kept[minor(st.st_rdev)];
+		if (!fd)
+			fd = open(path, (fcntl(i, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
 		if (fd < 0 || dup2(fd, i) < 0)
 			return -1;
-		close(fd);
+		if (!kept[minor(st.st_rdev)])
+			close(fd);
+	}
+	return 0;
+}
+
+int devices_keep(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(memory); i++) {
+		if (memory[i])
+			kept[i] = open(memory[i], O_RDWR | O_CLOEXEC);
+		if (kept[i] < 0)
+			return -1;
 	}
 	return 0;
 }
