@@ -291,7 +291,8 @@ static _Noreturn void inside_main(const struct inside *in, int sock, struct init
 const char *inside_start(struct inside *in, struct plan *plan)
 {
 	static struct arena arena = ARENA(64 << 20);
-	struct init init = { .plan = plan, .fds = NATIVE_NO_FDS };
+	static const struct native_groups none = { .cgroup = -1 };
+	struct init init = { .plan = plan, .groups = &none, .fds = NATIVE_NO_FDS };
 	static struct cordon_err err;
 	int ends[2];
 

@@ -450,7 +450,7 @@ static void test_closed(void)
 
 	start(&in, &plan);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
-		is_int(in.fds.fd[i], -1, "no descriptor %d", i);
+		ok((in.fds.fd[i] < 0) == (i != NATIVE_DIAG), "descriptor %d", i);
 	check_error(&in, wish_to(ACT_CONNECT, "198.18.0.5", 443), ENETUNREACH, "no way out");
 	check_error(&in, wish_to(ACT_CONNECT, "2001:db8::1", 443), ENETUNREACH, "over IPv6");
 	check_error(&in, wish_to(ACT_SERVE, "127.0.0.1", 8080), 0, "a server inside");
