@@ -272,7 +272,8 @@ static int start_keeper(struct guard *g, const struct guard_options *o, struct c
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	g->denials = socks[0];
 	denials = socks[1];
-	s.worker = (struct guard_worker){ .listener = o->listener, .init = o->init, .denials = denials,
+	s.worker = (struct guard_worker){ .listener = o->listener, .init = o->init,
+					  .denials = denials,
 					  .shared = g->shared, .names = &g->names,
 					  .commands = &g->commands };
 	pid = fork();

@@ -1,13 +1,13 @@
 /* Refusing the creation of guarded names, without leaving anything behind, and
  * the execution of blocked commands.
  *
- * The seccomp filter hands every call that could make a name or change what has one
- * (open to make or to write, mkdir, mknod, symlink, link, rename, bind, truncate:
- * plan/guard_filter.h) to the guard, which does the act itself on descriptors inside the caller's root
- * and gives the result back.  A call is never let go on after its memory was
- * read; but for executions, which are looked at again when they are done
- * (guard_exec.c).  The guard is a few processes of their own; when they are
- * gone, such calls fail.
+ * The seccomp filter hands every call that could make a name or change what has
+ * one (open to make or to write, mkdir, mknod, symlink, link, rename, bind,
+ * truncate: plan/guard_filter.h) to the guard, which does the act itself on
+ * descriptors inside the caller's root and gives the result back.  A call is
+ * never let go on after its memory was read; but for executions, which are
+ * looked at again when they are done (guard_exec.c).  The guard is a few
+ * processes of their own; when they are gone, such calls fail.
  *
  * A name is refused with EACCES where it stands, and everything below it, in
  * any case of its letters; what exists already can be read.  A directory may
@@ -34,7 +34,7 @@ struct guard_options {
 	int mntns; /* its mount namespace, in which its mount points are busy */
 	int ruleset;			/* its Landlock ruleset, or -1 */
 	int alive;			/* reads EOF when the supervisor is gone */
-	pid_t init;			/* ours in the tree, which may do what it asks for; 0: none */
+	pid_t init;			/* ours in the tree, whose calls go on; 0: none */
 };
 
 struct guard;
