@@ -48,7 +48,7 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 				    path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
 				    err) < 0)
 			return -1;
-	for (struct str dir = str_from(c->cwd); dir.n;) {
+	for (struct str dir = str_from(c->no_project ? "" : c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
 			if (add_policy_file(c, r,
 					    arena_printf(&c->arena, "%.*s/%s",

@@ -116,6 +116,8 @@ static int put_place(struct composition *c, struct policy *p, const struct workp
 		if (read_field_text(&r, &p->base, puts[i].id, str_from(puts[i].text),
 				    (struct place){ 0 }) < 0)
 			return -1;
+	/* It is nobody's project: a task may make any name, as in a container. */
+	read_list_start(&p->base, F_FILES_PROTECT, (struct place){ 0 });
 	return read_finish(&r);
 }
 

@@ -236,7 +236,7 @@ static int start(struct trial *t, const struct environment *e)
 	o.idle = "none";
 	o.owner = owner;
 	rc = session_start(&(struct session_wish){ &req, &o, e->place->aliases, PLACE_PARTS,
-						   t->about->wishes->machine, e->only_plan },
+						   t->about->wishes->machine, true, e->only_plan },
 			   &answer, &t->err);
 	if (rc < 0 && answer.problems)
 		err_set(&t->err, t->err.code, "%s", answer.problems);

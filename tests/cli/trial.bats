@@ -188,6 +188,15 @@ command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
 	grep -q "'/usr/share' cannot be made inside" out2/t/result.json
 }
 
+@test "a task may make any name in its working directory" {
+	simple t
+	trial --agent 'mkdir -p .git/hooks .vscode sub && for f in .git/hooks/post-checkout \
+		.vscode/tasks.json .envrc sub/cordon.toml task.toml; do echo x >$f || exit 1; done
+		echo done >answer' t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["verdict"] == "ok"'
+}
+
 @test "what a task asks for in vain is told" {
 	simple t
 	printf '[environment.healthcheck]\ncommand = "true"\n' >>t/task.toml
