@@ -51,6 +51,7 @@ struct session {
 	int signals, owner;	/* descriptors; owner: -1: none */
 	int64_t kill_at_us;
 	bool is_ready, ending, gone;
+	const char *why;	/* it ends, where it is no limit; or NULL */
 	struct cordon_err failed;	/* why it did not become ready */
 };
 
@@ -103,6 +104,8 @@ static void end_command(struct session *s, struct command *c)
 	if (c->res.limit == LIMIT_OK && WIFSIGNALED(c->res.status) &&
 	    WTERMSIG(c->res.status) == SIGXFSZ)
 		c->res.limit = LIMIT_FILE_SIZE;
+	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)
+		err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s", s->why);
 	run_report_command_end(s->tree.reporter, c->id, &c->res);
 	/* Who does not listen for it has gone, or will be gone. */
 	if (c->client)
@@ -249,6 +252,29 @@ int session_answer_exec(struct client *client, struct control_message *m, struct
 	return -1;
 }
 
+/* ---- ending ------------------------------------------------------------- */
+
+static void end_session(struct session *s, const char *why)
+{
+	if (s->ending)
+		return;
+	s->ending = true;
+	s->why = why;
+	native_send(&s->tree.child, NATIVE_TERMINATE, SIGTERM);
+	s->kill_at_us = run_later_us(run_now_us(), s->tree.plan->limits.grace_ms);
+}
+
+static void end_for(struct session *s, enum limit_kind why)
+{
+	struct run_result *res = s->tree.reporter->res;
+
+	if (res->limit == LIMIT_OK)
+		res->limit = why;
+	run_report_limit(s->tree.reporter);
+	s->ending = true;
+	tree_kill(&s->tree);
+}
+
 /* ---- what init says ----------------------------------------------------- */
 
 static void on_started(struct session *s, struct command *c)
@@ -301,7 +327,8 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		s->is_ready = true;
 		s->server.changed = true;
 		session_write_status(&s->server);
-		s->o->ready(s->o->ready_arg);
+		if (!s->o->ready(s->o->ready_arg))
+			end_session(s, "whoever started it did not wait for it");
 		return 0;
 	case NATIVE_FAILED:
 		s->failed = m->err;
@@ -329,27 +356,7 @@ static int read_messages(struct session *s, struct cordon_err *err)
 	return 0;
 }
 
-/* ---- ending ------------------------------------------------------------- */
-
-static void end_session(struct session *s)
-{
-	if (s->ending)
-		return;
-	s->ending = true;
-	native_send(&s->tree.child, NATIVE_TERMINATE, SIGTERM);
-	s->kill_at_us = run_later_us(run_now_us(), s->tree.plan->limits.grace_ms);
-}
-
-static void end_for(struct session *s, enum limit_kind why)
-{
-	struct run_result *res = s->tree.reporter->res;
-
-	if (res->limit == LIMIT_OK)
-		res->limit = why;
-	run_report_limit(s->tree.reporter);
-	s->ending = true;
-	tree_kill(&s->tree);
-}
+/* ---- signals and times -------------------------------------------------- */
 
 static void read_signals(struct session *s)
 {
@@ -357,7 +364,7 @@ static void read_signals(struct session *s)
 
 	/* All of them mean the same: nobody sits at a terminal here. */
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		end_session(s);
+		end_session(s, "it was stopped");
 }
 
 static bool is_idle(const struct session *s)
@@ -378,7 +385,7 @@ static void check_times(struct session *s)
 	if (over != LIMIT_OK)
 		end_for(s, over);
 	if (now >= idle_end_us(s))
-		end_session(s);
+		end_session(s, "it was idle");
 	if (now >= s->kill_at_us)
 		tree_kill(&s->tree);
 	for (struct command *c = s->commands; c; c = c->next) {
@@ -417,7 +424,7 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(s);
 	if (fds[POLL_OWNER].revents)
-		end_session(s);
+		end_session(s, "its owner did");
 	if (fds[TREE_LIMITER].revents)
 		s->tree.look_at_us = 0;
 	if (fds[TREE_DISK].revents && disk_is_over(s->tree.disk))
@@ -557,7 +564,8 @@ static void end_commands(struct session *s)
 			c->res.limit = res->limit;
 		c->res.oom_killed = c->res.limit == LIMIT_MEMORY;
 		if (!c->res.started)
-			err_set(&c->res.err, CORDON_E_PEER, "the session ended");
+			err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s",
+				s->why ? s->why : limit_kind_name(res->limit));
 		end_command(s, c);
 	}
 }
@@ -569,6 +577,8 @@ static void stop(struct session *s)
 	if (s->tree.child.pidfd >= 0) {
 		tree_kill(&s->tree);
 		tree_wait(&s->tree);
+		if (!s->ending && !s->why)
+			s->why = "its first process was killed";
 		(void)!read_messages(s, &ignored);
 		end_commands(s);
 		if (s->tree.guard)
@@ -609,6 +619,8 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 		rc = start(&s, err);
 	if (rc == 0)
 		rc = loop(&s, err);
+	if (rc < 0 && !s.why)
+		s.why = err->msg;
 	stop(&s);
 	o->reporter->on_denial = NULL;
 	if (rc == 0 && !s.is_ready) {
