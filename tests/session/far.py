@@ -13,6 +13,7 @@ is read before a question is answered, so that a count is the truth of that mome
 Questions on stdin, one line each; the answer is one line of JSON.
 """
 import array
+import contextlib
 import fcntl
 import json
 import os
@@ -193,7 +194,8 @@ class Far:
         now = time.monotonic()
         for one in [x for x in self.later if x[0] <= now]:
             self.later.remove(one)
-            one[1].sendto(one[2], one[3])
+            with contextlib.suppress(OSError):
+                one[1].sendto(one[2], one[3])
 
     # --- questions -------------------------------------------------------------
 
