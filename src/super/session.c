@@ -28,6 +28,7 @@
 #include "super/session_priv.h"
 #include "super/stdio.h"
 
+#define KILLED_MS	10000	/* for what was killed to end */
 #define HANG_UP_MS	1000	/* for a command whose client is gone: nobody waits for it */
 
 /* One command, from the request to the result.
@@ -37,6 +38,7 @@ struct command {
 	int id;
 	struct run_result res;
 	int64_t begin_us, deadline_us, kill_at_us;
+	int64_t end_at_us;		/* and what does not end then ends with everything */
 	struct command *next;
 };
 
@@ -210,7 +212,7 @@ static struct command *add_command(struct session *s, struct client *client)
 	memcpy(c->res.run_id, s->tree.reporter->res->run_id, sizeof(c->res.run_id));
 	c->id = s->last_id = s->last_id == INT32_MAX ? 1 : s->last_id + 1;
 	c->begin_us = run_now_us();
-	c->deadline_us = c->kill_at_us = INT64_MAX;
+	c->deadline_us = c->kill_at_us = c->end_at_us = INT64_MAX;
 	c->client = client;
 	client->command = c;
 	c->next = s->commands;
@@ -332,6 +334,7 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		return 0;
 	case NATIVE_FAILED:
 		s->failed = m->err;
+		s->why = s->failed.msg;
 		return 0;
 	case NATIVE_SOCKET:
 		network_add_socket(&s->tree.network, &s->tree.fds);
@@ -396,6 +399,11 @@ static void check_times(struct session *s)
 		if (now >= c->kill_at_us) {
 			native_send_to(&s->tree.child, NATIVE_KILL, c->id, 0);
 			c->kill_at_us = INT64_MAX;
+			c->end_at_us = run_later_us(now, KILLED_MS);
+		}
+		if (now >= c->end_at_us) {
+			c->end_at_us = INT64_MAX;
+			end_session(s, "a command that was killed did not end");
 		}
 	}
 }
@@ -406,7 +414,7 @@ static int64_t next_us(const struct session *s)
 			   MIN(tree_next_us(&s->tree), server_next_us(&s->server)));
 
 	for (const struct command *c = s->commands; c; c = c->next)
-		next = MIN(next, MIN(c->deadline_us, c->kill_at_us));
+		next = MIN(next, MIN(MIN(c->deadline_us, c->kill_at_us), c->end_at_us));
 	return MIN(next, network_next_us(&s->tree.network));
 }
 
