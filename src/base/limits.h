@@ -69,6 +69,7 @@
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
 #define MAX_SESSION_COMMANDS	256		/* of one session at a time */
+#define MAX_FAMILY		8192		/* processes of commands that are to end */
 #define MAX_SESSION_CLIENTS	512		/* connections to one supervisor */
 #define MAX_SESSION_NAME	64
 #define MAX_CONTROL_INLINE	(32u << 10)	/* a message; what is larger comes in a memfd */

@@ -166,3 +166,16 @@ void decide(const struct plan_net *net, const struct decide_question *q,
 		check_answers(net, q, ret);
 	}
 }
+
+bool decide_any(const struct plan_net *net, const struct host *h, struct decide_verdict *ret)
+{
+	struct decide_question q = { .host = h };
+	struct decide_verdict datagrams;
+
+	decide(net, &q, ret);
+	if (ret->allowed)
+		return true;
+	q.datagrams = true;
+	decide(net, &q, &datagrams);
+	return datagrams.allowed;
+}

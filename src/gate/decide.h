@@ -27,5 +27,8 @@ struct decide_verdict {
 
 void decide(const struct plan_net *net, const struct decide_question *q,
 	    struct decide_verdict *ret);
+/* Is there any port of the host that may be reached, by streams (`ret` is about
+ * these) or by datagrams? */
+bool decide_any(const struct plan_net *net, const struct host *h, struct decide_verdict *ret);
 
 #endif

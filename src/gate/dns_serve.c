@@ -39,20 +39,6 @@ static void tell(struct gate *g, enum gate_report_kind kind, const struct host *
 					    .hint = why ? why->hint : NULL });
 }
 
-/* Is there any port of the host that may be reached? */
-static bool is_allowed(struct gate *g, const struct host *h, struct decide_verdict *v)
-{
-	struct decide_question q = { .host = h };
-	struct decide_verdict datagrams;
-
-	decide(g->net, &q, v);
-	if (v->allowed)
-		return true;
-	q.datagrams = true;
-	decide(g->net, &q, &datagrams);
-	return datagrams.allowed;
-}
-
 /* ---- answers ------------------------------------------------------------- */
 
 struct reply {
@@ -127,7 +113,7 @@ static size_t answer_name(struct gate *g, const struct dns_question *q, struct r
 					     : dns_answer_nodata(q, r.out, r.max);
 	if (host_parse(name, &h, why) < 0 || h.is_addr)
 		return dns_answer_nxdomain(q, STR(""), r.out, r.max);
-	if (is_allowed(g, &h, &v))
+	if (decide_any(g->net, &h, &v))
 		return answer_allowed(g, q, &h, r);
 	if (!was_just_told(g, &h, q->type))
 		tell(g, GATE_DENIED, &h, &v.why);

@@ -498,6 +498,8 @@ int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_er
 	g->generation++;
 	conn_judge_all(g);
 	flow_judge_all(g);
+	/* Nobody waits for what it drops: those were cut. */
+	resolver_judge_all(g);
 	free_ended(g);
 	return 0;
 }

@@ -132,6 +132,8 @@ void proxy_accept(struct gate *g, struct watch *listener, uint32_t events);
  * conn_resolved() and flow_resolved() called: later, or before this returns when
  * it cannot be asked. */
 void resolve_name(struct gate *g, struct name *n);
+/* Names that the present generation refuses are not asked for any more. */
+void resolver_judge_all(struct gate *g);
 void resolver_stop(struct gate *g);
 
 /* dns_serve.c */

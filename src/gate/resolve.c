@@ -271,6 +271,13 @@ static void hand_out(struct gate *g)
 		finish(g, take_name(r), NULL);
 }
 
+static void add_name(struct resolver *r, struct name *n)
+{
+	n->next_asked = NULL;
+	*(r->last ? &r->last->next_asked : &r->first) = n;
+	r->last = n;
+}
+
 void resolve_name(struct gate *g, struct name *n)
 {
 	if (!g->resolver)
@@ -280,9 +287,43 @@ void resolve_name(struct gate *g, struct name *n)
 		return;
 	}
 	n->is_asked = true;
-	n->next_asked = NULL;
-	*(g->resolver->last ? &g->resolver->last->next_asked : &g->resolver->first) = n;
-	g->resolver->last = n;
+	add_name(g->resolver, n);
+	hand_out(g);
+}
+
+/* The proxy in front is the operator's word, not the command's. */
+static bool is_refused(const struct gate *g, const struct name *n)
+{
+	struct decide_verdict v;
+
+	return n && n != g->proxy && !decide_any(g->net, &n->host, &v);
+}
+
+void resolver_judge_all(struct gate *g)
+{
+	struct resolver *r = g->resolver;
+	struct name *all = r ? r->first : NULL, *n;
+
+	if (!r)
+		return;
+	r->first = r->last = NULL;
+	while ((n = all)) {
+		all = n->next_asked;
+		if (is_refused(g, n)) {
+			finish(g, n, NULL);
+			n->fresh_until_us = 0;	/* it was not even asked for */
+		} else {
+			add_name(r, n);
+		}
+	}
+	/* What a worker sends again after a while leaves, too. */
+	for (size_t i = 0; i < MAX_WORKERS; i++) {
+		n = r->workers[i].name;
+		if (is_refused(g, n)) {
+			stop_worker(g, &r->workers[i]);
+			n->fresh_until_us = 0;
+		}
+	}
 	hand_out(g);
 }
 

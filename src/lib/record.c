@@ -14,7 +14,11 @@ static int find_asked(struct composition *c, const char *path, struct record *re
 	/* As every file of the command line: from here, not from --cwd. */
 	if (!getcwd(here, sizeof(here)))
 		return err_sys(err, CORDON_E_SETUP, "cannot find the working directory");
-	*ret = (struct record){ .path = path };
+	/* Who opens it may be elsewhere: the supervisor of a session is. */
+	*ret = (struct record){ .path = path[0] == '/' ? path : arena_printf(&c->arena, "%s/%s",
+									     here, path) };
+	if (!ret->path)
+		return err_nomem(err);
 	return path_resolve(&c->arena, str_from(path), here, &ret->hidden, err);
 }
 

@@ -53,21 +53,23 @@ struct starting {
 
 /* ---- in the supervisor -------------------------------------------------- */
 
-static void say(const struct starting *s, enum word word, const struct cordon_err *err)
+/* False: the starter is gone. */
+static bool say(const struct starting *s, enum word word, const struct cordon_err *err)
 {
 	struct says says = { .word = word };
 
 	if (err)
 		says.err = *err;
-	(void)!write(s->pipe, &says, sizeof(says));
+	return write(s->pipe, &says, sizeof(says)) == (ssize_t)sizeof(says);
 }
 
-static void say_ready(void *arg)
+static bool say_ready(void *arg)
 {
 	struct starting *s = arg;
+	bool heard = say(s, SAYS_READY, NULL);
 
-	say(s, SAYS_READY, NULL);
 	fd_close(&s->pipe);
+	return heard;
 }
 
 /* Nothing of the caller's but the pipe, which becomes 3. */
@@ -107,7 +109,7 @@ static int start_record(struct starting *s, struct cordon_err *err)
 	if (told->problem) {
 		err_set(&warning, CORDON_E_SETUP, "warning: this session is not recorded: %s; "
 			"--audit FILE names another place", told->problem);
-		say(s, SAYS_WARNING, &warning);
+		(void)say(s, SAYS_WARNING, &warning);
 	}
 	run_report_start(&s->reporter, &about);
 	return 0;
@@ -144,8 +146,9 @@ static _Noreturn void supervisor_main(struct starting *s)
 {
 	struct cordon_err err = { 0 };
 
+	signal(SIGPIPE, SIG_IGN);
 	if (leave_caller(s, &err) < 0 || hold(s, &err) < 0)
-		say(s, SAYS_FAILED, &err);
+		(void)say(s, SAYS_FAILED, &err);
 	_exit(0);
 }
 

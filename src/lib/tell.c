@@ -78,7 +78,8 @@ int tell_result(struct composition *c, const struct tell_how *o, const struct ru
 		if (!buf_ok(&out))
 			return err_nomem(err);
 	}
-	if (!res->started && !res->exec_errno && !res->blocked)
+	if (!res->exec_errno && !res->blocked &&
+	    (!res->started || res->err.code != CORDON_E_NONE))
 		say_refusal(c, res);
 	if (res->exec_errno && !res->blocked)
 		diag_error(&c->diags, (struct place){ 0 }, "cordon: %s: %s", plan->argv[0],

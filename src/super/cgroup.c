@@ -17,6 +17,7 @@
 #define FILE_BYTES		4096	/* of the small files; no line we look for is later */
 #define MAX_NAMES		64	/* groups of one process id, live or left behind */
 #define REMOVE_TRIES		60
+#define STALE_TRIES		12	/* a tenth of a second: the next one tries again */
 #define REMOVE_WAIT_NS		200000	/* doubles up to 20 ms: about a second in all */
 #define REMOVE_WAIT_MAX_NS	20000000
 
@@ -195,14 +196,21 @@ int cgroup_new(const char *parent, int parent_fd, struct cgroup *ret, struct cor
 	return 0;
 }
 
-/* Remove a group whose maker was killed: nobody holds its lock.  One that has
- * processes stays, since the kernel refuses. */
+/* Remove a group whose maker was killed: nobody holds its lock.  What was in it is
+ * about to end; if it does not, the kernel refuses, and the group stays. */
 static void remove_stale(int parent_fd, const char *name)
 {
+	struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
 	cleanup_fd int fd = open_group(parent_fd, name);
 
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(parent_fd, name, AT_REMOVEDIR);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	for (int i = 0; i < STALE_TRIES; i++) {
+		if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			return;
+		nanosleep(&wait, NULL);
+		wait.tv_nsec = MIN(wait.tv_nsec * 2, REMOVE_WAIT_MAX_NS);
+	}
 }
 
 static void remove_all_stale(int parent_fd)

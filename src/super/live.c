@@ -26,6 +26,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/limiter.h"
 
 #define MAX_STATUS	2048
 #define MAX_SHOWN	512	/* bytes of the command's words */
@@ -532,6 +533,19 @@ static bool has_ended(int pidfd, int ms)
 	return poll(&p, 1, ms) > 0;
 }
 
+/* The groups of a supervisor that was killed are removed by whoever removes one of
+ * its own next. */
+static void clear_groups(void)
+{
+	static const struct plan_limits none = { .memory = INT64_MAX, .cpu_ms = INT64_MAX,
+						 .processes = INT64_MAX };
+	struct cordon_err ignored;
+	struct limiter *l;
+
+	if (limiter_new(&none, limiter_detect(), &l, &ignored) == 0)
+		limiter_free(l);
+}
+
 int live_kill(const char *id, struct cordon_err *err)
 {
 	struct search s = { .id = id, .pidfd = -1 };
@@ -540,8 +554,10 @@ int live_kill(const char *id, struct cordon_err *err)
 
 	if (rc < 0)
 		return -1;
-	if (s.dead && s.folder[0])
+	if (s.dead && s.folder[0]) {
 		remove_folder(s.folder);
+		clear_groups();
+	}
 	if (s.pidfd < 0)
 		return s.folder[0] ? 0 : 1;
 	/* A supervisor that is stopped hears nothing before it goes on. */
@@ -558,7 +574,10 @@ int live_kill(const char *id, struct cordon_err *err)
 	close(s.pidfd);
 	if (!rc)
 		return err_set(err, CORDON_E_PEER, "the supervisor of '%s' does not end", id);
-	/* What it could not remove itself. */
-	remove_folder(s.folder);
+	/* What it could not remove itself, since it was killed. */
+	if (access(s.folder, F_OK) == 0) {
+		remove_folder(s.folder);
+		clear_groups();
+	}
 	return 0;
 }

@@ -201,7 +201,7 @@ static size_t list_words(unsigned bits, const char *ret[N_PROTECTIONS])
 static const char *find_error(const struct run_result *res)
 {
 	if (res->started)
-		return NULL;
+		return res->err.code == CORDON_E_NONE ? NULL : res->err.msg;
 	if (res->blocked)
 		return res->blocked;
 	return res->exec_errno ? run_exec_problem(res->exec_errno) : res->err.msg;

@@ -67,7 +67,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 					     "memory", "bug" };
 
 	json_key(j, "error");
-	if (r->started) {
+	if (r->started && r->err.code == CORDON_E_NONE) {
 		json_put_null(j);
 		return;
 	}
@@ -87,7 +87,8 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 		json_put_text(j, r->err.msg);
 	}
 	json_key(j, "hint");
-	json_put_text(j, r->exec_errno ? "cordon explain shows what can be seen inside" :
+	json_put_text(j, r->started    ? NULL :
+			 r->exec_errno ? "cordon explain shows what can be seen inside" :
 			 r->hint       ? r->hint :
 					 "cordon doctor says what this machine offers");
 	json_close(j, '}');

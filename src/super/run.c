@@ -55,8 +55,11 @@ struct timespec run_wait(int64_t next_us)
 {
 	int64_t us = 3600 * INT64_C(1000000);
 
+	/* Not in one: MAX() reads the clock twice, and the second time it may be
+	 * later than `next_us`. */
 	if (next_us != INT64_MAX)
-		us = MAX(next_us - run_now_us(), 0);
+		us = next_us - run_now_us();
+	us = MAX(us, 0);
 	return (struct timespec){ us / 1000000, us % 1000000 * 1000 };
 }
 

@@ -266,6 +266,9 @@ void server_close_client(struct client *c)
 	*at = c->next;
 	s->n_clients--;
 	s->idle_us = run_now_us();
+	/* Closing alone does not: a helper that was forked just now may still have
+	 * it open, and then the set tells of a client that is freed. */
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 	close(c->fd);
 	free(c);
 }

@@ -28,6 +28,7 @@
 #include "super/session_priv.h"
 #include "super/stdio.h"
 
+#define KILLED_MS	10000	/* for what was killed to end */
 #define HANG_UP_MS	1000	/* for a command whose client is gone: nobody waits for it */
 
 /* One command, from the request to the result.
@@ -37,6 +38,7 @@ struct command {
 	int id;
 	struct run_result res;
 	int64_t begin_us, deadline_us, kill_at_us;
+	int64_t end_at_us;		/* and what does not end then ends with everything */
 	struct command *next;
 };
 
@@ -51,6 +53,7 @@ struct session {
 	int signals, owner;	/* descriptors; owner: -1: none */
 	int64_t kill_at_us;
 	bool is_ready, ending, gone;
+	const char *why;	/* it ends, where it is no limit; or NULL */
 	struct cordon_err failed;	/* why it did not become ready */
 };
 
@@ -103,6 +106,8 @@ static void end_command(struct session *s, struct command *c)
 	if (c->res.limit == LIMIT_OK && WIFSIGNALED(c->res.status) &&
 	    WTERMSIG(c->res.status) == SIGXFSZ)
 		c->res.limit = LIMIT_FILE_SIZE;
+	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)
+		err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s", s->why);
 	run_report_command_end(s->tree.reporter, c->id, &c->res);
 	/* Who does not listen for it has gone, or will be gone. */
 	if (c->client)
@@ -207,7 +212,7 @@ static struct command *add_command(struct session *s, struct client *client)
 	memcpy(c->res.run_id, s->tree.reporter->res->run_id, sizeof(c->res.run_id));
 	c->id = s->last_id = s->last_id == INT32_MAX ? 1 : s->last_id + 1;
 	c->begin_us = run_now_us();
-	c->deadline_us = c->kill_at_us = INT64_MAX;
+	c->deadline_us = c->kill_at_us = c->end_at_us = INT64_MAX;
 	c->client = client;
 	client->command = c;
 	c->next = s->commands;
@@ -247,6 +252,29 @@ int session_answer_exec(struct client *client, struct control_message *m, struct
 		return 0;
 	remove_command(s, c);
 	return -1;
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+static void end_session(struct session *s, const char *why)
+{
+	if (s->ending)
+		return;
+	s->ending = true;
+	s->why = why;
+	native_send(&s->tree.child, NATIVE_TERMINATE, SIGTERM);
+	s->kill_at_us = run_later_us(run_now_us(), s->tree.plan->limits.grace_ms);
+}
+
+static void end_for(struct session *s, enum limit_kind why)
+{
+	struct run_result *res = s->tree.reporter->res;
+
+	if (res->limit == LIMIT_OK)
+		res->limit = why;
+	run_report_limit(s->tree.reporter);
+	s->ending = true;
+	tree_kill(&s->tree);
 }
 
 /* ---- what init says ----------------------------------------------------- */
@@ -301,10 +329,12 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		s->is_ready = true;
 		s->server.changed = true;
 		session_write_status(&s->server);
-		s->o->ready(s->o->ready_arg);
+		if (!s->o->ready(s->o->ready_arg))
+			end_session(s, "whoever started it did not wait for it");
 		return 0;
 	case NATIVE_FAILED:
 		s->failed = m->err;
+		s->why = s->failed.msg;
 		return 0;
 	case NATIVE_SOCKET:
 		network_add_socket(&s->tree.network, &s->tree.fds);
@@ -329,27 +359,7 @@ static int read_messages(struct session *s, struct cordon_err *err)
 	return 0;
 }
 
-/* ---- ending ------------------------------------------------------------- */
-
-static void end_session(struct session *s)
-{
-	if (s->ending)
-		return;
-	s->ending = true;
-	native_send(&s->tree.child, NATIVE_TERMINATE, SIGTERM);
-	s->kill_at_us = run_later_us(run_now_us(), s->tree.plan->limits.grace_ms);
-}
-
-static void end_for(struct session *s, enum limit_kind why)
-{
-	struct run_result *res = s->tree.reporter->res;
-
-	if (res->limit == LIMIT_OK)
-		res->limit = why;
-	run_report_limit(s->tree.reporter);
-	s->ending = true;
-	tree_kill(&s->tree);
-}
+/* ---- signals and times -------------------------------------------------- */
 
 static void read_signals(struct session *s)
 {
@@ -357,7 +367,7 @@ static void read_signals(struct session *s)
 
 	/* All of them mean the same: nobody sits at a terminal here. */
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		end_session(s);
+		end_session(s, "it was stopped");
 }
 
 static bool is_idle(const struct session *s)
@@ -378,7 +388,7 @@ static void check_times(struct session *s)
 	if (over != LIMIT_OK)
 		end_for(s, over);
 	if (now >= idle_end_us(s))
-		end_session(s);
+		end_session(s, "it was idle");
 	if (now >= s->kill_at_us)
 		tree_kill(&s->tree);
 	for (struct command *c = s->commands; c; c = c->next) {
@@ -389,6 +399,11 @@ static void check_times(struct session *s)
 		if (now >= c->kill_at_us) {
 			native_send_to(&s->tree.child, NATIVE_KILL, c->id, 0);
 			c->kill_at_us = INT64_MAX;
+			c->end_at_us = run_later_us(now, KILLED_MS);
+		}
+		if (now >= c->end_at_us) {
+			c->end_at_us = INT64_MAX;
+			end_session(s, "a command that was killed did not end");
 		}
 	}
 }
@@ -399,7 +414,7 @@ static int64_t next_us(const struct session *s)
 			   MIN(tree_next_us(&s->tree), server_next_us(&s->server)));
 
 	for (const struct command *c = s->commands; c; c = c->next)
-		next = MIN(next, MIN(c->deadline_us, c->kill_at_us));
+		next = MIN(next, MIN(MIN(c->deadline_us, c->kill_at_us), c->end_at_us));
 	return MIN(next, network_next_us(&s->tree.network));
 }
 
@@ -417,7 +432,7 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(s);
 	if (fds[POLL_OWNER].revents)
-		end_session(s);
+		end_session(s, "its owner did");
 	if (fds[TREE_LIMITER].revents)
 		s->tree.look_at_us = 0;
 	if (fds[TREE_DISK].revents && disk_is_over(s->tree.disk))
@@ -557,7 +572,8 @@ static void end_commands(struct session *s)
 			c->res.limit = res->limit;
 		c->res.oom_killed = c->res.limit == LIMIT_MEMORY;
 		if (!c->res.started)
-			err_set(&c->res.err, CORDON_E_PEER, "the session ended");
+			err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s",
+				s->why ? s->why : limit_kind_name(res->limit));
 		end_command(s, c);
 	}
 }
@@ -569,6 +585,8 @@ static void stop(struct session *s)
 	if (s->tree.child.pidfd >= 0) {
 		tree_kill(&s->tree);
 		tree_wait(&s->tree);
+		if (!s->ending && !s->why)
+			s->why = "its first process was killed";
 		(void)!read_messages(s, &ignored);
 		end_commands(s);
 		if (s->tree.guard)
@@ -609,6 +627,8 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 		rc = start(&s, err);
 	if (rc == 0)
 		rc = loop(&s, err);
+	if (rc < 0 && !s.why)
+		s.why = err->msg;
 	stop(&s);
 	o->reporter->on_denial = NULL;
 	if (rc == 0 && !s.is_ready) {

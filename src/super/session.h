@@ -14,8 +14,9 @@ struct session_options {
 	bool limit_output;		/* count output even if it is passed on */
 	const struct session_ops *ops;
 	struct run_reporter *reporter;	/* its result is that of the whole */
-	/* Called once, when the first command can come. */
-	void (*ready)(void *arg);
+	/* Called once, when the first command can come.  False: nobody is there any
+	 * more who knows of it, so it ends. */
+	bool (*ready)(void *arg);
 	void *ready_arg;
 };
 

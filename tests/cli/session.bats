@@ -259,6 +259,17 @@ TOML
 	cd "$work" || return
 }
 
+@test "files of the command line are found from where it was said" {
+	mkdir -p sub
+	cd sub || return
+	start --audit log
+	inside true
+	"$cordon" session stop s
+	grep -q '"event":"command.end"' log
+	[ ! -e /log ]
+	cd "$work" || return
+}
+
 @test "names" {
 	start
 	run -2 start

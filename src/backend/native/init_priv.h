@@ -64,9 +64,8 @@ struct launch {
 	 * own.  NULL: they are in place. */
 	const int *streams;
 	bool judged;		/* executions are judged */
-	/* errno of exec; of chdir, negative; shared memory, so it comes back */
-	int error;
-	int told;		/* where it is written to if it is not shared; or -1 */
+	int error;		/* errno of exec; of chdir, negative */
+	int told;		/* closed by the exec; the error goes there if it is judged */
 };
 
 /* Returns at its exec, or when that failed: the child is there, to be waited

@@ -4,17 +4,23 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
+
+#define LOOK_MS		10
+#define MAX_LOOKS	6000	/* a minute, for a program on a slow disk */
 
 int terminal_open(const struct native_stdio *io, int *ret_slave)
 {
@@ -150,6 +156,9 @@ static bool show(const struct launch *l)
 	return syscall(SYS_close_range, told + 1, ~0u, 0) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
+/* Of the one that is on its way. */
+static char stack[64 << 10] __attribute__((aligned(16)));
+
 static int launch_main(void *arg)
 {
 	struct launch *l = arg;
@@ -171,45 +180,80 @@ static int launch_main(void *arg)
 	}
 	sigemptyset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (settled && l->told >= 0 && !show(l))
+	if (settled && l->judged && !show(l))
 		_exit(127);
 	error = settled ? execute(l->command) : -error;
 	l->error = error;
-	if (l->told >= 0)
-		(void)!write(l->told, &error, sizeof(error));
+	if (l->judged)
+		(void)!send(l->told, &error, sizeof(error), MSG_NOSIGNAL);
 	_exit(127);
 }
 
-/* Whoever judges executions looks into the one who calls: not into our memory,
- * but into a copy that anybody may look into, and that is gone with the exec. */
-static pid_t launch_apart(struct launch *l)
+/* ---- the way there ------------------------------------------------------- */
+
+/* Where nothing else runs yet.  Sharing memory costs nothing and brings exec's errno
+ * back; init sleeps until the exec. */
+static pid_t launch_alone(struct launch *l)
 {
-	int ends[2], error = 0;
+	return clone(launch_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+}
+
+static bool is_stopped(pid_t pid)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &si, WSTOPPED | WNOHANG | WNOWAIT) == 0 && si.si_pid == pid;
+}
+
+/* For its exec, or its end: the other end is closed then.  What runs beside it has
+ * its uid, so it can stop it, and change it where it can be looked into; neither may
+ * hold init up. */
+static void wait_for_exec(pid_t pid, int end)
+{
+	struct pollfd p = { .fd = end, .events = POLLIN };
+	int ready, looks = 0;
+
+	while ((ready = poll(&p, 1, LOOK_MS)) == 0 && ++looks < MAX_LOOKS && !is_stopped(pid))
+		;
+	if (ready > 0)
+		return;
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+}
+
+/* Beside others.  A copy of init that anybody may look into, where executions are
+ * judged: whoever judges looks into the one who calls.  Elsewhere it shares our
+ * memory, and nobody can look into it before the exec.
+ * A socket, and no pipe: it cannot be opened by /proc. */
+static pid_t launch_beside(struct launch *l)
+{
+	int ends[2], error;
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
-	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-	if (pid == 0) {
-		l->told = ends[1];
-		_exit(launch_main(l));
+	l->told = ends[1];
+	if (l->judged) {
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		if (pid == 0)
+			_exit(launch_main(l));
+	} else {
+		pid = clone(launch_main, stack + sizeof(stack), CLONE_VM | SIGCHLD, l);
 	}
 	close(ends[1]);
-	while (read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		wait_for_exec(pid, ends[0]);
+	if (pid > 0 && l->judged &&
+	    recv(ends[0], &error, sizeof(error), MSG_DONTWAIT) == (ssize_t)sizeof(error)) {
+		l->error = error;
+		/* Whoever said so, from here on it is true. */
+		kill(pid, SIGKILL);
+	}
 	close(ends[0]);
-	l->error = error;
 	return pid;
 }
 
 pid_t launch(struct launch *l)
 {
-	static char stack[64 << 10] __attribute__((aligned(16)));
-
-	if (l->judged)
-		return launch_apart(l);
-
-	/* Sharing memory costs nothing and brings exec's errno back; init sleeps
-	 * until the exec. */
-	return clone(launch_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+	return l->streams || l->judged ? launch_beside(l) : launch_alone(l);
 }

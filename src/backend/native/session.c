@@ -3,23 +3,21 @@
  *
  * Each command leads a session of its own and is known by its id until it is
  * reaped.  What it leaves behind goes on until the session ends, unless the
- * command was stopped.
+ * command was stopped: then all of its family ends.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "backend/native/family.h"
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
-
-#define KILL_ROUNDS	16	/* looks for what was forked meanwhile */
 
 struct running {
 	pid_t pid;		/* 0: free */
@@ -42,50 +40,16 @@ static struct running *find(struct commands *c, int id)
 
 /* ---- ending ------------------------------------------------------------- */
 
-struct dirent64 {
-	uint64_t ino;
-	int64_t off;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
-/* Kill whoever is in the session; how many there were, the dead included. */
-static unsigned kill_members(pid_t session)
+/* What cannot be ended alone ends with everything. */
+static void end_command(const struct commands *c, pid_t leader)
 {
-	char room[4096] __attribute__((aligned(8)));
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	unsigned found = 0;
-	long n;
+	struct native_message m = { .kind = NATIVE_FAILED };
 
-	while (fd >= 0 && (n = syscall(SYS_getdents64, fd, room, sizeof(room))) > 0)
-		for (char *at = room; at < room + n; at += ((struct dirent64 *)(void *)at)->size) {
-			long pid = strtol(((struct dirent64 *)(void *)at)->name, NULL, 10);
-
-			if (pid > 1 && getsid((pid_t)pid) == session &&
-			    kill((pid_t)pid, SIGKILL) == 0)
-				found++;
-		}
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-/* GAP: a process that made a session of its own is one of the background; it
- * ends with the whole. */
-static void kill_session(pid_t session)
-{
-	unsigned last = 0;
-
-	kill(-session, SIGKILL);
-	for (int i = 0; i < KILL_ROUNDS; i++) {
-		unsigned found = kill_members(session);
-
-		/* Those that wait for their parent stay in sight. */
-		if (!found || found == last)
-			return;
-		last = found;
-	}
+	if (family_kill(leader))
+		return;
+	err_set(&m.err, CORDON_E_PEER, "a command that was to end had ever more processes");
+	tell(c->in, &m);
+	_exit(1);
 }
 
 static void tell_exit(const struct commands *c, const struct running *r, int status,
@@ -116,7 +80,7 @@ static void reap(struct commands *c)
 			if (r->pid != pid)
 				continue;
 			if (r->stopped)
-				kill_session(pid);
+				end_command(c, pid);
 			tell_exit(c, r, status, &used);
 			*r = (struct running){ 0 };
 		}
@@ -180,7 +144,7 @@ static void start(struct commands *c, struct running *r, int id, const struct na
 	}
 	if (m.kind == NATIVE_STARTED) {
 		if (tell_fds(c->in, &m, &out) < 0)
-			kill_session(pid);
+			end_command(c, pid);
 		return;
 	}
 	if (out.fd[NATIVE_TERMINAL] >= 0)
@@ -229,11 +193,10 @@ static void answer(struct commands *c, const struct native_message *m, struct na
 		kill(-r->pid, m->value);
 	} else if (r && m->kind == NATIVE_STOP) {
 		r->stopped = true;
-		kill(-r->pid, m->value);
-		kill(-r->pid, SIGCONT);
+		family_signal(r->pid, m->value);
 	} else if (r && m->kind == NATIVE_KILL) {
 		r->stopped = true;
-		kill_session(r->pid);
+		end_command(c, r->pid);
 	}
 }
 
@@ -264,6 +227,8 @@ _Noreturn void session_main(struct init *in, int signals)
 	struct signalfd_siginfo si;
 
 	c.in = in;
+	if (family_init() < 0)
+		_exit(1);
 	for (;;) {
 		reap(&c);
 		/* As with a run: what is inside could leave us no descriptors. */
