@@ -147,8 +147,6 @@ static bool take_result(struct job *job, struct str text)
 		job->reward = reward->kind == VALUE_INT ? (double)reward->integer : reward->real;
 	why = text_of(value_find(&root, "error"), "message");
 	job->why = why ? arena_strndup(keep, why->string.s, why->string.n) : NULL;
-	if (job->jobs->o->json)
-		job->text = strndup(text.s, text.n);
 	return true;
 }
 
@@ -164,18 +162,21 @@ static bool read_file(int dir, const char *name, struct arena *a, struct str *re
 	return fd_read_file(path, MAX_OUTPUT_BYTES, a, ret, &ignored) == 0;
 }
 
-/* Its result, if it wrote one; it goes to results.jsonl as well. */
-static bool read_result(struct job *job, bool only_completed)
+/* Its result, if it wrote one. */
+static bool read_result(struct job *job, struct arena *a, struct str *ret)
 {
-	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
-	struct str text;
+	return read_file(job->about.dir, TRIAL_RESULT, a, ret) && take_result(job, *ret);
+}
 
-	if (!read_file(job->about.dir, TRIAL_RESULT, &a, &text) || !take_result(job, text) ||
-	    (only_completed && job->status != TRIAL_COMPLETED))
-		return false;
-	if (write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
-		job->jobs->unwritten = true;
-	return true;
+/* Among those of all. */
+static void list_result(struct job *job, struct str text)
+{
+	struct jobs *j = job->jobs;
+
+	if (j->o->json)
+		job->text = strndup(text.s, text.n);
+	if (write(j->results, text.s, text.n) != (ssize_t)text.n)
+		j->unwritten = true;
 }
 
 static void write_lost(struct job *job, const char *why)
@@ -189,22 +190,33 @@ static void write_lost(struct job *job, const char *why)
 	buf_putc(&out, '\n');
 	text = (struct str){ buf_text(&out), out.n };
 	job->status = TRIAL_ERROR;
+	job->has_reward = false;
 	job->why = arena_strndup(job->jobs->arena, why, strlen(why));
-	if (job->jobs->o->json)
-		job->text = strndup(text.s, text.n);
-	if ((job->about.dir >= 0 &&
-	     folder_write(job->about.dir, TRIAL_RESULT, text, &ignored) < 0) ||
-	    write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
+	if (job->about.dir >= 0 &&
+	    folder_write(job->about.dir, TRIAL_RESULT, text, &ignored) < 0)
 		job->jobs->unwritten = true;
+	list_result(job, text);
+}
+
+/* The names of tasks and of their steps are other people's, and a terminal obeys
+ * some bytes. */
+static const char *plain(const char *text, struct buf *out)
+{
+	if (text)
+		buf_put_plain(out, str_first(str_from(text), str_find(str_from(text), '\n')));
+	return text ? buf_text(out) : NULL;
 }
 
 static void tell(struct job *job, bool ended)
 {
+	cleanup_buf struct buf name = BUF(MAX_OUTPUT_BYTES), step = BUF(MAX_OUTPUT_BYTES);
+	cleanup_buf struct buf why = BUF(MAX_OUTPUT_BYTES);
 	struct jobs *j = job->jobs;
 	struct cordon_trial_event e = {
-		.trial = job->about.name, .phase = job->phase, .step = job->step,
+		.trial = plain(job->about.name, &name), .phase = job->phase,
+		.step = plain(job->step, &step),
 		.status = ended ? trial_status_word(job->status) : NULL,
-		.why = job->status == TRIAL_COMPLETED ? NULL : job->why,
+		.why = job->status == TRIAL_COMPLETED ? NULL : plain(job->why, &why),
 		.reused = job->reused, .has_reward = job->has_reward, .reward = job->reward,
 		.duration_ms = job->duration_ms, .n_done = j->n_done, .n_running = j->n_running,
 		.n_failed = j->n_failed, .n_all = j->n,
@@ -288,7 +300,9 @@ static bool is_same_task(const struct job *job)
  * folder is never cleared. */
 static int make_folder(struct job *job, struct cordon_err *err)
 {
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	struct jobs *j = job->jobs;
+	struct str before;
 	bool is_there = mkdirat(j->dir, job->about.name, 0755) < 0 && errno == EEXIST;
 
 	job->about.dir = folder_make(j->dir, job->about.name, err);
@@ -300,12 +314,13 @@ static int make_folder(struct job *job, struct cordon_err *err)
 		return err_set(err, CORDON_E_USAGE,
 			       "'%s' is there and holds no trial; choose another --output-dir",
 			       job->about.path);
-	if (read_result(job, true)) {
-		if (is_same_task(job))
-			return 1;
-		return err_set(err, CORDON_E_USAGE,
-			       "'%s' holds the result of another text of the task; choose another "
-			       "--output-dir, or remove it", job->about.path);
+	if (read_result(job, &a, &before) && job->status == TRIAL_COMPLETED) {
+		if (!is_same_task(job))
+			return err_set(err, CORDON_E_USAGE,
+				       "'%s' holds the result of another text of the task; choose "
+				       "another --output-dir, or remove it", job->about.path);
+		list_result(job, before);
+		return 1;
 	}
 	if (folder_clear(job->about.dir, err) < 0)
 		return -1;
@@ -364,7 +379,9 @@ static void end_sessions(const struct job *job)
 
 static void end_job(struct job *job)
 {
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	siginfo_t info = { 0 };
+	struct str text;
 	char why[400];
 
 	if (waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) < 0)
@@ -374,7 +391,8 @@ static void end_job(struct job *job)
 	job->duration_ms = now_ms() - job->begin_ms;
 	if (info.si_code != CLD_EXITED || info.si_status != 0)
 		end_sessions(job);
-	if (info.si_code == CLD_EXITED && info.si_status == 0 && read_result(job, false)) {
+	if (info.si_code == CLD_EXITED && info.si_status == 0 && read_result(job, &a, &text)) {
+		list_result(job, text);
 		finish(job);
 		return;
 	}
