@@ -220,7 +220,7 @@ int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 			  struct cordon_err *err);
 
 /* What is told while trials run: a phase of one begins, or (status is not NULL) it
- * has ended. */
+ * has ended.  Texts are fit for a terminal. */
 struct cordon_trial_event {
 	const char *trial;
 	const char *phase, *step;	/* that begins; step may be empty */

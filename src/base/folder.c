@@ -66,6 +66,13 @@ static int spend(int64_t *left, int64_t n, const char *name, struct cordon_err *
 	return 0;
 }
 
+/* What was there a moment ago is gone, or another thing by now: both as if it had
+ * never been there, since programs may still run in it. */
+static bool is_gone(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EINVAL;
+}
+
 static int copy_bytes(int from, int to, const char *name, struct folder_room *room,
 		      struct cordon_err *err)
 {
@@ -95,11 +102,13 @@ static int copy_file(int from, const char *name, int to, struct folder_room *roo
 	cleanup_fd int out = -1;
 	struct stat st;
 
-	/* Another one may stand there by now. */
 	if (in < 0 || fstat(in, &st) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
+	/* Before any of it is written: a size costs nobody anything to claim. */
+	if (st.st_size > room->bytes)
+		return spend(&room->bytes, st.st_size, name, err);
 	if (unlinkat(to, name, 0) < 0 && errno != ENOENT)
 		return err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", name);
 	out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -118,7 +127,8 @@ static int copy_link(int from, const char *name, int to, struct cordon_err *err)
 	ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
 
 	if (n < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'", name);
+		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'",
+					       name);
 	target[n] = '\0';
 	if ((unlinkat(to, name, 0) < 0 && errno != ENOENT) || symlinkat(target, to, name) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the link '%s'", name);
@@ -140,7 +150,7 @@ static int copy_folder(struct copying *c, int from, const char *name, int to,
 	int rc;
 
 	if (in < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
 	if (c->depth == MAX_COPY_DEPTH)
 		return err_set(err, CORDON_E_SETUP, "'%s': folders too deep to be copied", name);
 	out = folder_make(to, name, err);
@@ -158,8 +168,7 @@ static int copy_entry(struct copying *c, int from, const char *name, int to,
 	struct stat st;
 
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'",
-						     name);
+		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", name);
 	if (spend(&c->room->entries, 1, name, err) < 0)
 		return -1;
 	switch (st.st_mode & S_IFMT) {

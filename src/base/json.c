@@ -2,6 +2,8 @@
 #include "base/json.h"
 
 #include <inttypes.h>
+#include <locale.h>
+#include <math.h>	/* isfinite, a macro */
 
 static void line_break(struct json_out *j)
 {
@@ -124,14 +126,26 @@ void json_put_int(struct json_out *j, int64_t v)
 
 void json_put_real(struct json_out *j, double v)
 {
+	locale_t c_locale, before;
 	char text[40];
 
+	/* JSON has no other. */
+	if (!isfinite(v)) {
+		json_put_null(j);
+		return;
+	}
+	/* The caller's may write 0,5. */
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	before = uselocale(c_locale);
 	/* 17 digits always suffice; most numbers need fewer. */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
 	}
+	uselocale(before);
+	if (c_locale)
+		freelocale(c_locale);
 	before_value(j);
 	buf_puts(j->out, text);
 	if (!strpbrk(text, ".e"))

@@ -34,7 +34,9 @@
 #include "text/value.h"
 
 #define RESULTS		"results.jsonl"
-#define MARKER		".cordon-trial"		/* a folder that is ours to clear */
+#define MARKS		".cordon-trial"		/* names of folders that are ours to clear */
+#define SESSIONS	"trial-"		/* the beginning of their names */
+#define LOCK_TRIES	40			/* of 50 ms each */
 
 /* What a trial's process says; one write each. */
 struct news {
@@ -84,6 +86,25 @@ static const char *fresh_name(struct arena *a)
 			    (int)getpid());
 }
 
+/* Trials of a process that was killed hold it as well, until they are gone, which
+ * is soon. */
+static int take_lock(struct jobs *j, struct cordon_err *err)
+{
+	const struct timespec a_while = { .tv_nsec = 50000000 };
+
+	j->lock = openat(j->dir, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (j->lock < 0)
+		return err_sys(err, CORDON_E_USAGE, "cannot write into '%s'", j->path);
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(j->lock, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		nanosleep(&a_while, NULL);
+	}
+	return err_set(err, CORDON_E_USAGE,
+		       "other trials are being run into '%s'; wait for them, or choose another "
+		       "--output-dir", j->path);
+}
+
 /* Links are followed once, here: what is inside gets paths that are final. */
 static int open_output(struct jobs *j, struct cordon_err *err)
 {
@@ -98,13 +119,11 @@ static int open_output(struct jobs *j, struct cordon_err *err)
 	j->dir = open(j->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (j->dir < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot open '%s'", j->path);
-	j->lock = openat(j->dir, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (j->lock < 0)
-		return err_sys(err, CORDON_E_USAGE, "cannot write into '%s'", j->path);
-	if (flock(j->lock, LOCK_EX | LOCK_NB) < 0)
-		return err_set(err, CORDON_E_USAGE,
-			       "other trials are being run into '%s'; wait for them, or choose "
-			       "another --output-dir", j->path);
+	if (take_lock(j, err) < 0)
+		return -1;
+	j->marks = folder_make(j->dir, MARKS, err);
+	if (j->marks < 0)
+		return -1;
 	j->results = openat(j->dir, RESULTS, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
 			    O_CLOEXEC, 0644);
 	if (j->results < 0)
@@ -147,8 +166,6 @@ static bool take_result(struct job *job, struct str text)
 		job->reward = reward->kind == VALUE_INT ? (double)reward->integer : reward->real;
 	why = text_of(value_find(&root, "error"), "message");
 	job->why = why ? arena_strndup(keep, why->string.s, why->string.n) : NULL;
-	if (job->jobs->o->json)
-		job->text = strndup(text.s, text.n);
 	return true;
 }
 
@@ -164,18 +181,21 @@ static bool read_file(int dir, const char *name, struct arena *a, struct str *re
 	return fd_read_file(path, MAX_OUTPUT_BYTES, a, ret, &ignored) == 0;
 }
 
-/* Its result, if it wrote one; it goes to results.jsonl as well. */
-static bool read_result(struct job *job, bool only_completed)
+/* Its result, if it wrote one. */
+static bool read_result(struct job *job, struct arena *a, struct str *ret)
 {
-	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
-	struct str text;
+	return read_file(job->about.dir, TRIAL_RESULT, a, ret) && take_result(job, *ret);
+}
 
-	if (!read_file(job->about.dir, TRIAL_RESULT, &a, &text) || !take_result(job, text) ||
-	    (only_completed && job->status != TRIAL_COMPLETED))
-		return false;
-	if (write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
-		job->jobs->unwritten = true;
-	return true;
+/* Among those of all. */
+static void list_result(struct job *job, struct str text)
+{
+	struct jobs *j = job->jobs;
+
+	if (j->o->json)
+		job->text = strndup(text.s, text.n);
+	if (write(j->results, text.s, text.n) != (ssize_t)text.n)
+		j->unwritten = true;
 }
 
 static void write_lost(struct job *job, const char *why)
@@ -189,22 +209,33 @@ static void write_lost(struct job *job, const char *why)
 	buf_putc(&out, '\n');
 	text = (struct str){ buf_text(&out), out.n };
 	job->status = TRIAL_ERROR;
+	job->has_reward = false;
 	job->why = arena_strndup(job->jobs->arena, why, strlen(why));
-	if (job->jobs->o->json)
-		job->text = strndup(text.s, text.n);
-	if ((job->about.dir >= 0 &&
-	     folder_write(job->about.dir, TRIAL_RESULT, text, &ignored) < 0) ||
-	    write(job->jobs->results, text.s, text.n) != (ssize_t)text.n)
+	if (job->about.dir >= 0 &&
+	    folder_write(job->about.dir, TRIAL_RESULT, text, &ignored) < 0)
 		job->jobs->unwritten = true;
+	list_result(job, text);
+}
+
+/* The names of tasks and of their steps are other people's, and a terminal obeys
+ * some bytes. */
+static const char *plain(const char *text, struct buf *out)
+{
+	if (text)
+		buf_put_plain(out, str_first(str_from(text), str_find(str_from(text), '\n')));
+	return text ? buf_text(out) : NULL;
 }
 
 static void tell(struct job *job, bool ended)
 {
+	cleanup_buf struct buf name = BUF(MAX_OUTPUT_BYTES), step = BUF(MAX_OUTPUT_BYTES);
+	cleanup_buf struct buf why = BUF(MAX_OUTPUT_BYTES);
 	struct jobs *j = job->jobs;
 	struct cordon_trial_event e = {
-		.trial = job->about.name, .phase = job->phase, .step = job->step,
+		.trial = plain(job->about.name, &name), .phase = job->phase,
+		.step = plain(job->step, &step),
 		.status = ended ? trial_status_word(job->status) : NULL,
-		.why = job->status == TRIAL_COMPLETED ? NULL : job->why,
+		.why = job->status == TRIAL_COMPLETED ? NULL : plain(job->why, &why),
 		.reused = job->reused, .has_reward = job->has_reward, .reward = job->reward,
 		.duration_ms = job->duration_ms, .n_done = j->n_done, .n_running = j->n_running,
 		.n_failed = j->n_failed, .n_all = j->n,
@@ -284,32 +315,63 @@ static bool is_same_task(const struct job *job)
 	       str_eq(now, then);
 }
 
-/* Its folder, empty.  1: what is there is complete, and stays.  Somebody else's
- * folder is never cleared. */
+/* Of a trial whose process is dead; this waits until they have noticed. */
+static void end_sessions(const char *session)
+{
+	char own[MAX_SESSION_NAME];
+	struct cordon_err ignored = { 0 };
+
+	(void)!live_kill(session, &ignored);
+	if (trial_own_session(session, own, sizeof(own)) == 0)
+		(void)!live_kill(own, &ignored);
+}
+
+/* Somebody else's folder is never cleared: ours have a mark, which comes first and
+ * stays, so that no end of this process leaves one without it.  It holds the name
+ * of the last session, which may still be about to end. */
+static int mark_folder(const struct job *job, bool is_there, struct cordon_err *err)
+{
+	const struct trial_about *about = &job->about;
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (is_there ? 0 : O_CREAT);
+	cleanup_fd int fd = openat(job->jobs->marks, about->name, flags, 0644);
+	size_t size = strlen(about->session);
+	char before[MAX_SESSION_NAME] = "";
+
+	if (fd < 0 && errno == ENOENT)
+		return err_set(err, CORDON_E_USAGE,
+			       "'%s' is there and holds no trial; choose another --output-dir",
+			       about->path);
+	if (fd < 0 || read(fd, before, sizeof(before) - 1) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mark '%s'", about->path);
+	if (str_starts(str_from(before), SESSIONS))
+		end_sessions(before);
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, about->session, size, 0) != (ssize_t)size)
+		return err_sys(err, CORDON_E_SETUP, "cannot mark '%s'", about->path);
+	return 0;
+}
+
+/* Its folder, empty.  1: what is there is complete, and stays. */
 static int make_folder(struct job *job, struct cordon_err *err)
 {
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	struct jobs *j = job->jobs;
-	bool is_there = mkdirat(j->dir, job->about.name, 0755) < 0 && errno == EEXIST;
+	bool is_there = faccessat(j->dir, job->about.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	struct str before;
 
+	if (mark_folder(job, is_there, err) < 0)
+		return -1;
 	job->about.dir = folder_make(j->dir, job->about.name, err);
 	if (job->about.dir < 0)
 		return -1;
-	if (!is_there)
-		return folder_write(job->about.dir, MARKER, STR(""), err);
-	if (faccessat(job->about.dir, MARKER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(err, CORDON_E_USAGE,
-			       "'%s' is there and holds no trial; choose another --output-dir",
-			       job->about.path);
-	if (read_result(job, true)) {
-		if (is_same_task(job))
-			return 1;
-		return err_set(err, CORDON_E_USAGE,
-			       "'%s' holds the result of another text of the task; choose another "
-			       "--output-dir, or remove it", job->about.path);
+	if (read_result(job, &a, &before) && job->status == TRIAL_COMPLETED) {
+		if (!is_same_task(job))
+			return err_set(err, CORDON_E_USAGE,
+				       "'%s' holds the result of another text of the task; choose "
+				       "another --output-dir, or remove it", job->about.path);
+		list_result(job, before);
+		return 1;
 	}
-	if (folder_clear(job->about.dir, err) < 0)
-		return -1;
-	return folder_write(job->about.dir, MARKER, STR(""), err);
+	return folder_clear(job->about.dir, err);
 }
 
 static void start_job(struct job *job)
@@ -351,20 +413,11 @@ static void start_job(struct job *job)
 
 /* ---- ending ------------------------------------------------------------------- */
 
-/* Their owner is dead; this waits until they have noticed. */
-static void end_sessions(const struct job *job)
-{
-	char own[MAX_SESSION_NAME];
-	struct cordon_err ignored = { 0 };
-
-	(void)!live_kill(job->about.session, &ignored);
-	if (trial_own_session(job->about.session, own, sizeof(own)) == 0)
-		(void)!live_kill(own, &ignored);
-}
-
 static void end_job(struct job *job)
 {
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	siginfo_t info = { 0 };
+	struct str text;
 	char why[400];
 
 	if (waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) < 0)
@@ -373,8 +426,9 @@ static void end_job(struct job *job)
 	job->jobs->n_running--;
 	job->duration_ms = now_ms() - job->begin_ms;
 	if (info.si_code != CLD_EXITED || info.si_status != 0)
-		end_sessions(job);
-	if (info.si_code == CLD_EXITED && info.si_status == 0 && read_result(job, false)) {
+		end_sessions(job->about.session);
+	if (info.si_code == CLD_EXITED && info.si_status == 0 && read_result(job, &a, &text)) {
+		list_result(job, text);
 		finish(job);
 		return;
 	}
@@ -483,7 +537,7 @@ static int make_items(struct jobs *j, const struct trial_list *list, struct cord
 			.wishes = &j->wishes, .name = list->items[i].name,
 			.file = list->items[i].file, .dir = -1, .tell = tell_phase, .arg = job,
 			.path = arena_printf(j->arena, "%s/%s", j->path, list->items[i].name),
-			.session = arena_printf(j->arena, "trial-%08x-%zu", mark, i + 1),
+			.session = arena_printf(j->arena, SESSIONS "%08x-%zu", mark, i + 1),
 		};
 		if (!job->about.path || !job->about.session)
 			return err_nomem(err);
@@ -498,7 +552,7 @@ int jobs_run(struct jobs *j, const struct trial_list *list, struct cordon_err *e
 	sigset_t ours, before;
 	int rc;
 
-	j->dir = j->results = j->lock = j->news[0] = j->news[1] = -1;
+	j->dir = j->results = j->lock = j->marks = j->news[0] = j->news[1] = -1;
 	if (open_output(j, err) < 0 || make_items(j, list, err) < 0)
 		return -1;
 	if (pipe2(j->news, O_CLOEXEC) < 0 || fcntl(j->news[0], F_SETFL, O_NONBLOCK) < 0)
@@ -522,6 +576,7 @@ void jobs_release(struct jobs *j)
 	fd_close(&j->dir);
 	fd_close(&j->results);
 	fd_close(&j->lock);
+	fd_close(&j->marks);
 	fd_close(&j->news[0]);
 	fd_close(&j->news[1]);
 }

@@ -35,7 +35,7 @@ struct jobs {
 	struct job *items;
 	size_t n, n_running, n_done, n_failed;
 	const char *path;		/* where everything is kept; absolute */
-	int dir, results, lock;
+	int dir, results, lock, marks;
 	int news[2];
 	int interrupted;		/* the signal, or 0 */
 	bool unwritten;			/* a result is not on disk */

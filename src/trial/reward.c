@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>	/* isfinite, a macro */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -101,11 +102,16 @@ static int read_table(struct str text, struct arena *a, struct rewards *ret,
 	return 0;
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 static size_t count_digits(struct str s, size_t at)
 {
 	size_t n = 0;
 
-	while (at + n < s.n && s.s[at + n] >= '0' && s.s[at + n] <= '9')
+	while (at + n < s.n && is_digit(s.s[at + n]))
 		n++;
 	return n;
 }
@@ -136,15 +142,31 @@ static bool is_decimal(struct str s)
 	return more && at + more == s.n;
 }
 
+/* Python's 1_000 is 1000: they may stand between digits. */
+static char *drop_underscores(struct str s, struct arena *a)
+{
+	char *out = arena_new(a, s.n + 1, 1);
+	size_t n = 0;
+
+	for (size_t i = 0; out && i < s.n; i++)
+		if (s.s[i] != '_' || !i || i + 1 == s.n || !is_digit(s.s[i - 1]) ||
+		    !is_digit(s.s[i + 1]))
+			out[n++] = s.s[i];
+	return out;
+}
+
 static int read_txt(struct str text, struct arena *a, struct rewards *ret,
 		       struct cordon_err *err)
 {
-	const char *copy = arena_strndup(a, text.s, text.n);
+	char *copy = drop_underscores(text, a);
+	/* The caller's may write 0,5. */
+	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	double value;
 
-	if (!copy)
+	if (!copy || !c_locale)
 		return err_nomem(err);
-	value = is_decimal(text) ? strtod(copy, NULL) : NAN;
+	value = is_decimal(str_from(copy)) ? strtod_l(copy, NULL, c_locale) : NAN;
+	freelocale(c_locale);
 	if (!isfinite(value))
 		return err_set(err, CORDON_E_PEER, "the verifier's reward.txt holds no number");
 	if (make(a, 1, ret, err) < 0)
@@ -190,6 +212,20 @@ bool reward_reaches(const struct rewards *r, const struct task_floor *floor)
 	return true;
 }
 
+static double mean_of(const struct rewards *steps, size_t n, struct str name)
+{
+	double sum = 0, parts = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const double *v = reward_find(&steps[i], name);
+
+		sum += v ? *v : 0;
+		parts += v ? *v / (double)n : 0;
+	}
+	/* Some numbers are too large together, though no mean is. */
+	return isfinite(sum) ? sum / (double)n : parts;
+}
+
 int reward_join(const struct rewards *steps, size_t n, enum task_strategy strategy,
 		struct arena *a, struct rewards *ret, struct cordon_err *err)
 {
@@ -205,16 +241,10 @@ int reward_join(const struct rewards *steps, size_t n, enum task_strategy strate
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < steps[i].n; k++) {
-			double sum = 0;
+			struct str name = steps[i].names[k];
 
-			if (reward_find(ret, steps[i].names[k]))
-				continue;
-			for (size_t s = 0; s < n; s++) {
-				const double *v = reward_find(&steps[s], steps[i].names[k]);
-
-				sum += v ? *v : 0;
-			}
-			add(ret, steps[i].names[k], sum / (double)n);
+			if (!reward_find(ret, name))
+				add(ret, name, mean_of(steps, n, name));
 		}
 	return 0;
 }

@@ -35,10 +35,14 @@ static const char *name_of(struct arena *a, const char *file)
 	const char *slash = strrchr(file, '/'), *end = slash;
 
 	if (strcmp(slash + 1, TASK_FILE) != 0) {
-		size_t n = strlen(slash + 1);
+		struct str name = str_from(slash + 1);
 
-		return arena_strndup(a, slash + 1,
-				     str_ends(str_from(slash), ".toml") && n > 5 ? n - 5 : n);
+		if (str_ends(name, ".toml") && name.n > 5)
+			name.n -= 5;
+		/* Those are other folders. */
+		if (str_is(name, ".") || str_is(name, ".."))
+			return "task";
+		return arena_strndup(a, name.s, name.n);
 	}
 	while (slash > file && slash[-1] != '/')
 		slash--;

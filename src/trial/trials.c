@@ -46,7 +46,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 /* What people see of a list: a line each, and one about all. */
 static void print_table(const struct jobs *j, struct buf *out)
 {
-	size_t wide = strlen("TRIAL"), completed = 0, rewarded = 0;
+	size_t wide = strlen("TRIAL"), completed = 0, rewarded = 0, begin;
 	double sum = 0;
 
 	for (size_t i = 0; i < j->n; i++)
@@ -61,7 +61,9 @@ static void print_table(const struct jobs *j, struct buf *out)
 			continue;
 		if (job->has_reward)
 			snprintf(reward, sizeof(reward), "%.4g", job->reward);
-		buf_printf(out, "%-*s  %-9s  %8s  ", (int)wide, job->about.name,
+		begin = out->n;
+		buf_put_plain(out, str_from(job->about.name));
+		buf_printf(out, "%*s  %-9s  %8s  ", (int)(wide - MIN(wide, out->n - begin)), "",
 			   trial_status_word(job->status), reward);
 		if (job->reused)
 			buf_printf(out, "%8s", "before");

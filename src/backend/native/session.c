@@ -27,6 +27,7 @@ struct running {
 
 struct commands {
 	struct init *in;
+	bool ending;			/* everything was told to end */
 	struct running list[MAX_SESSION_COMMANDS];
 };
 
@@ -84,6 +85,14 @@ static void reap(struct commands *c)
 			tell_exit(c, r, status, &used);
 			*r = (struct running){ 0 };
 		}
+}
+
+/* Orphans are our children, too. */
+static bool is_alone(void)
+{
+	siginfo_t si;
+
+	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
 }
 
 /* ---- starting ----------------------------------------------------------- */
@@ -213,6 +222,7 @@ static bool obey(struct commands *c)
 	} else if (rc == 1 && !obey_common(c->in, &m)) {
 		answer(c, &m, &fds);
 	}
+	c->ending |= rc == 1 && m.kind == NATIVE_TERMINATE;
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		if (fds.fd[i] >= 0)
 			close(fds.fd[i]);
@@ -231,6 +241,9 @@ _Noreturn void session_main(struct init *in, int signals)
 		_exit(1);
 	for (;;) {
 		reap(&c);
+		/* Nobody is left who could need the time that there is to end. */
+		if (c.ending && is_alone())
+			_exit(0);
 		/* As with a run: what is inside could leave us no descriptors. */
 		if (poll(fds, 2, -1) < 0)
 			fds[0].revents = fds[1].revents = POLLIN;
