@@ -27,9 +27,14 @@ struct init {
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
 	pid_t netns_maker;	/* the task that makes the network namespace */
-	int netns;		/* what it made; -1: nothing, for netns_error */
-	int netns_error;
+	int netns;		/* what it made; -1: nothing */
+	int proc;		/* the /proc that is to be mounted, from there or init; or -1 */
+	struct made {
+		int error;		/* errno; 0: all went well */
+		const char *what, *path;
+	} made;			/* why something of that is not there */
 	bool in_network;	/* init is in it */
+	bool asked;		/* the supervisor, for what it grants */
 	const struct network *network;
 	struct native_fds fds;
 };
@@ -103,5 +108,11 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
+/* For whoever has to wait, so that the supervisor works meanwhile: not before, or
+ * it would take the CPU from those we wait for.  The second time does nothing. */
+void ask_for_grants(struct init *in);
+/* Fills in->proc, or in->made. */
+void make_proc(struct init *in);
+int check_made(const struct init *in, struct cordon_err *err) MUST_USE;
 
 #endif

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/types.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
@@ -130,18 +129,10 @@ int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool
 
 int step_landlock(struct init *in, struct cordon_err *err)
 {
-	struct native_message m;
-	ssize_t n;
-
 	if (!in->plan->landlock)
 		return 0;
 	if (landlock_add(in->ruleset, in->plan, in->outside, false, err) < 0)
 		return -1;
-	do
-		n = recv(in->control, &m, sizeof(m), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(m) || m.kind != NATIVE_GRANTED)
-		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
 	if (syscall(SYS_landlock_restrict_self, in->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
 	in->fds.fd[NATIVE_RULESET] = in->ruleset;

@@ -380,64 +380,20 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 	return err_set(err, CORDON_E_BUG, "too many private places");
 }
 
-static int write_proc(int proc, const char *path, const char *text)
-{
-	int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, text, strlen(text));
-	close(fd);
-	return n < 0 ? -1 : 0;
-}
-
-/* Settings of our own namespaces, made while we may; without the namespace they
- * would be the host's.  No namespace may be made inside: each brings kernel code
- * in reach.  Messages in queues are memory that no process shows.
- * GAP: without a /proc of our own none of this is set. */
-static const struct {
-	const char *path, *value;
-	unsigned long namespace;
-	bool optional;
-} sysctls[] = {
-	{ "sys/user/max_user_namespaces", "0", CLONE_NEWUSER, false },
-	/* Half of what the caller's other programs have, at most. */
-	{ "sys/user/max_inotify_instances", "64", CLONE_NEWUSER, true },
-	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
-	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
-	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
-	/* What all TCP sockets of the machine may hold is one number, and programs
-	 * inside could hold it all by connections to themselves. */
-	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
-	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
-};
-
-/* Our own view of processes.  Read-only, whole: the caller's own files in it
- * are enough for programs, and uid 0 could write the rest. */
+/* Our own view of processes. */
 static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int proc;
-
 	/* Its settings are those of the network that init is in. */
 	if (step_enter_network(in, err) < 0)
 		return -1;
-	proc = new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-		      err);
-	if (proc < 0)
+	if (in->proc < 0)
+		make_proc(in);
+	if (check_made(in, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
-		if ((in->plan->clone_flags & sysctls[i].namespace) &&
-		    write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
-			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
-	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
-	if (make_place(in, t, true) < 0 || attach(proc, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(in->proc, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	close(proc);
+	close(in->proc);
 	return 0;
 }
 

@@ -92,6 +92,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .root = -1,
 			   .masks = -1,
 			   .netns = -1,
+			   .proc = -1,
 			   .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1, .ruleset = -1 };
 	int ends[2];
@@ -140,11 +141,21 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 		return 0;
 	rc = landlock_add(c->ruleset, plan, c->outside, true, err);
 	fd_close(&c->ruleset);
-	/* An init that is gone has left word why. */
-	if (rc == 0 && native_send(c, NATIVE_GRANTED, 0) < 0 && errno != EPIPE &&
-	    errno != ECONNRESET)
-		rc = err_sys(err, CORDON_E_SETUP, "cannot talk to init");
 	return rc;
+}
+
+int native_send_granted(const struct native_child *c, const struct native_entries *entries,
+			struct cordon_err *err)
+{
+	struct native_message m = { .kind = NATIVE_GRANTED };
+	struct native_fds fds = NATIVE_NO_FDS;
+
+	memcpy(&fds.fd[NATIVE_ENTRY], entries->fd, entries->n * sizeof(entries->fd[0]));
+	/* An init that is gone has left word why. */
+	if (native_send_fds(c->control, &m, &fds, MSG_DONTWAIT) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		return err_sys(err, CORDON_E_SETUP, "cannot talk to init");
+	return 0;
 }
 
 /* ---- messages ----------------------------------------------------------- */
