@@ -15,7 +15,7 @@ struct init {
 	const struct native_groups *groups;
 	int control;
 	int ruleset;		/* Landlock's, or -1 */
-	const bool *outside;	/* accesses that the supervisor grants */
+	unsigned char *grantors;	/* for each access one of enum grantor */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, laid out before the clone */
@@ -87,13 +87,25 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
 /* What is not there, or not ours to look at, is left out if it may be. */
 bool is_absence(void);
+/* Who makes the rule for an access. */
+enum grantor {
+	GRANT_INIT,		/* init, when all is mounted */
+	GRANT_SUPER,		/* the supervisor: it is the host's */
+	GRANT_MOUNT,		/* init, with the mount that it is for; or there is none */
+};
+
 /* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
  * the accesses need not wait for the mounts. */
-int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret_grantors,
 		  struct cordon_err *err) MUST_USE;
-/* Those accesses, by whoever: `outside` or the rest. */
-int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
-		 struct cordon_err *err) MUST_USE;
+/* Those accesses that this one grants. */
+int landlock_add(int ruleset, const struct plan *plan, const unsigned char *grantors,
+		 enum grantor who, struct cordon_err *err) MUST_USE;
+/* What is mounted there, by a descriptor of it: no path has to be walked. */
+int landlock_add_mount(const struct init *in, const struct plan_mount *m, int fd, bool is_dir,
+		       struct cordon_err *err) MUST_USE;
+/* What is not mounted needs no rights. */
+void landlock_skip_mount(const struct init *in, const struct plan_mount *m);
 /* Before the clone: what will be sent to the kernel to set up the network. */
 int network_new(const struct plan *plan, const struct network **ret,
 		struct cordon_err *err) MUST_USE;

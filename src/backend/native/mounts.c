@@ -328,6 +328,7 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			const struct target *t, struct cordon_err *err)
 {
 	char link[4096];
+	bool is_dir;
 	ssize_t n;
 
 	if (tree == LINK_SOURCE) {
@@ -339,14 +340,15 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
 		return 0;
 	}
-	if (make_place(in, t, tree_is_dir(tree)) < 0) {
+	is_dir = tree_is_dir(tree);
+	if (make_place(in, t, is_dir) < 0) {
 		if (m->optional)
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
 	if (attach(tree, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	return 0;
+	return landlock_add_mount(in, m, tree, is_dir, err);
 }
 
 static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
@@ -371,6 +373,8 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 		return -1;
 	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	if (landlock_add_mount(in, m, mnt, true, err) < 0)
+		return -1;
 	/* Its pages are memory that no process shows: the supervisor counts them. */
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (in->fds.fd[i] < 0) {
@@ -393,6 +397,8 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 		return -1;
 	if (make_place(in, t, true) < 0 || attach(in->proc, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	if (landlock_add_mount(in, m, in->proc, true, err) < 0)
+		return -1;
 	close(in->proc);
 	return 0;
 }
@@ -649,8 +655,10 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (m->keep)
 		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
-	if (has_source(m) && in->trees[i] == NO_SOURCE)
+	if (has_source(m) && in->trees[i] == NO_SOURCE) {
+		landlock_skip_mount(in, m);
 		return 0;
+	}
 	if (find_target(in, m->target, &t) < 0) {
 		if (m->optional && is_absence())
 			return 0;

@@ -97,7 +97,7 @@ struct native_child {
 	int control;		/* SOCK_SEQPACKET */
 	bool in_cgroup;		/* was cloned into it */
 	int ruleset;		/* Landlock's, until native_grant(); or -1 */
-	const bool *outside;	/* which of the plan's accesses that grants */
+	const unsigned char *grantors;	/* who grants which of the plan's accesses */
 };
 
 /* A terminal is made inside, so that its name is true there. */

@@ -108,10 +108,10 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 		return -1;
 	if (network_new(plan, &in.network, err) < 0)
 		return -1;
-	if (landlock_open(plan, &c.ruleset, &c.outside, err) < 0)
+	if (landlock_open(plan, &c.ruleset, &in.grantors, err) < 0)
 		return -1;
 	in.ruleset = c.ruleset;
-	in.outside = c.outside;
+	c.grantors = in.grantors;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		fd_close(&c.ruleset);
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
@@ -139,7 +139,7 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 
 	if (c->ruleset < 0)
 		return 0;
-	rc = landlock_add(c->ruleset, plan, c->outside, true, err);
+	rc = landlock_add(c->ruleset, plan, c->grantors, GRANT_SUPER, err);
 	fd_close(&c->ruleset);
 	return rc;
 }
