@@ -9,6 +9,10 @@
 
 struct network;
 
+#define TREE_NONE	(-1)	/* there is no source */
+#define TREE_LINK	(-2)	/* a link of the host that stays one */
+#define TREE_PLACED	(-3)	/* it is where it belongs */
+
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
@@ -18,12 +22,17 @@ struct init {
 	unsigned char *grantors;	/* for each access one of enum grantor */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
-	int *trees;		/* one descriptor a mount, laid out before the clone */
+	int *trees;		/* one descriptor a mount, or TREE_..., laid out before the clone */
 	struct native_command command;	/* that is run; none in a session */
 	int root;		/* the new root */
 	struct folder place;	/* in the new root, where the last mount went */
 	struct folder seen;	/* in the new root, with its links followed */
 	int masks;		/* where masks are cloned from, or -1 */
+	struct hollow {
+		const char *tmpfs;	/* a private place, or NULL */
+		const char *below[32];	/* what was put into it */
+		size_t n;
+	} hollow;		/* the last that was asked about */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
 	pid_t netns_maker;	/* the task that makes the network namespace */
@@ -84,7 +93,10 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	       struct cordon_err *err) MUST_USE;
 
 /* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
-int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
+int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,
+	       struct cordon_err *err) MUST_USE;
+/* Is it sure that nothing is there?  Asks nobody. */
+bool is_hollow(struct init *in, const char *path);
 /* What is not there, or not ours to look at, is left out if it may be. */
 bool is_absence(void);
 /* Who makes the rule for an access. */

@@ -20,8 +20,6 @@
 #include "backend/native/syscalls.h"
 
 #define PROXY_BACKLOG	512
-#define NO_SOURCE	(-1)
-#define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
@@ -63,7 +61,7 @@ static int open_source(const struct plan_mount *m, struct folder *host, int *ret
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
 
 	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
-		*ret = LINK_SOURCE;
+		*ret = TREE_LINK;
 		return 0;
 	}
 	/* A root was resolved when the policy was read: a link that stands there now
@@ -97,7 +95,7 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
 	for (size_t i = 0; i < in->n_mounts; i++) {
-		in->trees[i] = NO_SOURCE;
+		in->trees[i] = TREE_NONE;
 		if (has_source(&in->mounts[i]) &&
 		    open_source(&in->mounts[i], &host, &in->trees[i], err) < 0)
 			return -1;
@@ -282,12 +280,13 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
 	int place, tree, rc;
+	bool is_dir;
 
-	if (open_place(in, m->target, &place, err) < 0)
+	if (open_place(in, m->target, &place, &is_dir, err) < 0)
 		return -1;
 	if (place < 0)
 		return 0;
-	if (m->file && tree_is_dir(place)) {
+	if (m->file && is_dir) {
 		close(place);
 		return 0;
 	}
@@ -297,7 +296,7 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
 	if (rc)
 		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
-	if (tree_is_dir(place))
+	if (is_dir)
 		forget_folders(in);
 	if (tree >= 0)
 		close(tree);
@@ -331,7 +330,7 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	bool is_dir;
 	ssize_t n;
 
-	if (tree == LINK_SOURCE) {
+	if (tree == TREE_LINK) {
 		n = readlink(m->source, link, sizeof(link) - 1);
 		if (n < 0)
 			return 0;
@@ -507,11 +506,10 @@ static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_
 	int place, mask, rc;
 	bool is_dir;
 
-	if (open_place(in, m->target, &place, err) < 0)
+	if (open_place(in, m->target, &place, &is_dir, err) < 0)
 		return -1;
 	if (place < 0)
 		return 0;
-	is_dir = tree_is_dir(place);
 	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
@@ -528,7 +526,7 @@ static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	return hold(in, m, mask_once, err);
+	return is_hollow(in, m->target) ? 0 : hold(in, m, mask_once, err);
 }
 
 /* Where a link of this path leads, without a dot in it: two of them at the top
@@ -651,11 +649,11 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (strcmp(m->target, "/") == 0)
 		return 0;
 	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
-		return mount_fns[m->kind](in, m, NO_SOURCE, NULL, err);
+		return mount_fns[m->kind](in, m, TREE_NONE, NULL, err);
 	if (m->keep)
 		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
-	if (has_source(m) && in->trees[i] == NO_SOURCE) {
+	if (has_source(m) && in->trees[i] == TREE_NONE) {
 		landlock_skip_mount(in, m);
 		return 0;
 	}
@@ -668,6 +666,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	folder_close(&in->seen);
 	if (in->trees[i] >= 0)
 		close(in->trees[i]);
+	in->trees[i] = TREE_PLACED;
 	return rc;
 }
 
