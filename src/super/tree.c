@@ -265,6 +265,7 @@ void tree_wait(struct tree *t)
 	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
 	int status;
 
+	guard_end(t->guard);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(t->child.pidfd, SIGKILL);
