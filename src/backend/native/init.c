@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "backend/native/init_priv.h"
+#include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
 
 #define CONTROL_FD	3
@@ -114,9 +115,8 @@ void ask_for_grants(struct init *in)
 {
 	struct native_message m = { .kind = NATIVE_ASKED };
 
-	if (needs_grants(in) && !in->asked)
-		tell(in, &m);
-	in->asked = true;
+	if (needs_grants(in) && !__atomic_exchange_n(&in->asked, true, __ATOMIC_SEQ_CST))
+		QUIET3(write, in->control, &m, sizeof(m));
 }
 
 /* What the supervisor made while we mounted, before any limit of ours can keep us

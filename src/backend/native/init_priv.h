@@ -132,8 +132,8 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
-/* For whoever has to wait, so that the supervisor works meanwhile: not before, or
- * it would take the CPU from those we wait for.  The second time does nothing. */
+/* When a CPU is free, so that the supervisor works meanwhile: not while the network
+ * is made, which would wait for it.  The second time does nothing. */
 void ask_for_grants(struct init *in);
 /* Fills in->proc, or in->made. */
 void make_proc(struct init *in);

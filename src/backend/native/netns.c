@@ -58,6 +58,7 @@ static int make_main(void *arg)
 		if (mounts_proc(in))
 			make_proc(in);
 	}
+	ask_for_grants(in);
 	_exit(0);
 }
 
@@ -65,8 +66,10 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 {
 	static char stack[16 << 10] __attribute__((aligned(16)));
 
-	if (!(in->plan->clone_flags & CLONE_NEWNET))
+	if (!(in->plan->clone_flags & CLONE_NEWNET)) {
+		ask_for_grants(in);
 		return 0;
+	}
 	in->netns_maker = clone(make_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
 				in);
 	return in->netns_maker < 0
@@ -76,8 +79,10 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 
 int check_made(const struct init *in, struct cordon_err *err)
 {
+	if (!in->made.error)
+		return 0;
 	errno = in->made.error;
-	return errno ? err_sys(err, CORDON_E_SETUP, "%s%s", in->made.what, in->made.path) : 0;
+	return err_sys(err, CORDON_E_SETUP, "%s%s", in->made.what, in->made.path);
 }
 
 int step_enter_network(struct init *in, struct cordon_err *err)
