@@ -7,8 +7,10 @@
  */
 #include "lib/live_policy.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/path.h"
@@ -25,20 +27,20 @@ struct wishes {
 	const struct phase *phase;	/* of the start's policy; NULL: the base */
 	bool replaced;			/* the network is another one than the policy says */
 	enum network_mode mode;		/* then: which */
+	size_t n_hosts;
 	struct {
 		char host[MAX_HOST_NAME + 64];
 		int64_t until_us;	/* INT64_MAX: for good */
 	} hosts[MAX_ALLOWANCES];
-	size_t n_hosts;
 };
 
 /* One generation: what holds because of some wishes. */
 struct generation {
-	struct wishes wishes;
 	struct composition made;	/* empty where the plan has it all */
 	const struct section *section;
 	const struct plan_net *net;
 	struct plan_net own;
+	struct wishes wishes;		/* last: room for hosts, which most never use */
 };
 
 struct live_policy {
@@ -55,6 +57,17 @@ static int64_t now_us(void)
 }
 
 /* ---- generations -------------------------------------------------------- */
+
+/* Only what is read is cleared: touching the room for the hosts would cost every
+ * run more than all else that is done for this. */
+static struct generation *generation_new(void)
+{
+	struct generation *g = malloc(sizeof(*g));
+
+	if (g)
+		memset(g, 0, offsetof(struct generation, wishes.hosts));
+	return g;
+}
 
 static void generation_free(struct generation *g)
 {
@@ -304,7 +317,7 @@ static int change(void *arg, const struct control_message *m, const struct plan_
 		  struct cordon_err *err)
 {
 	struct live_policy *p = arg;
-	struct generation *g = calloc(1, sizeof(*g));
+	struct generation *g = generation_new();
 
 	if (!g)
 		return err_nomem(err);
@@ -509,7 +522,7 @@ struct live_policy *live_policy_new(const struct live_policy_about *about, struc
 	struct live_policy *p = calloc(1, sizeof(*p));
 
 	if (p)
-		p->now = calloc(1, sizeof(*p->now));
+		p->now = generation_new();
 	if (!p || !p->now) {
 		free(p);
 		err_nomem(err);

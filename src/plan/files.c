@@ -57,6 +57,13 @@ static void add_access(struct files *f, const char *path, uint64_t rights, bool 
 	p->accesses[p->n_accesses++] = (struct plan_access){ path, rights, optional };
 }
 
+/* To all of what was mounted last. */
+static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights)
+{
+	add_access(f, m->target, rights, m->optional);
+	m->access = f->plan->n_accesses;
+}
+
 static void add_guarded(struct files *f, const char *name)
 {
 	struct plan *p = f->plan;
@@ -86,8 +93,10 @@ static const char *below(struct files *f, const char *base, const char *name)
 
 static void add_readable(struct files *f, const char *path, bool optional)
 {
-	add_mount(f, MOUNT_RO, path, path)->optional = optional;
-	add_access(f, path, LL_READ, optional);
+	struct plan_mount *m = add_mount(f, MOUNT_RO, path, path);
+
+	m->optional = optional;
+	add_access_to(f, m, LL_READ);
 }
 
 static const struct field_value *list(const struct files *f, enum field_id id)
@@ -119,12 +128,18 @@ static bool is_within(const struct files *f, enum field_id id, const char *path)
 
 static void add_system(struct files *f)
 {
+	struct plan_mount *m;
+
 	if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
 		return;
-	for (size_t i = 0; !f->whole && preset_system[i]; i++)
-		add_mount(f, MOUNT_SYSTEM, preset_system[i], preset_system[i])->optional = true;
 	for (size_t i = 0; preset_system[i]; i++)
-		add_access(f, preset_system[i], LL_READ, true);
+		if (f->whole) {
+			add_access(f, preset_system[i], LL_READ, true);
+		} else {
+			m = add_mount(f, MOUNT_SYSTEM, preset_system[i], preset_system[i]);
+			m->optional = true;
+			add_access_to(f, m, LL_READ);
+		}
 	/* All of /etc is mounted and Landlock opens the entries; without
 	 * Landlock the entries are mounted one by one. */
 	if (!f->whole && f->plan->landlock)
@@ -154,7 +169,7 @@ static void add_private(struct files *f, const char *path)
 	m = add_mount(f, MOUNT_TMPFS, NULL, path);
 	m->size = f->plan->limits.disk;
 	m->exec = true;
-	add_access(f, path, LL_WRITE, false);
+	add_access_to(f, m, LL_WRITE);
 }
 
 static bool has_root_below(const struct files *f, const char *path)
@@ -212,25 +227,25 @@ static void add_devices(struct files *f)
 						{ "/proc/self/fd/1", "/dev/stdout" },
 						{ "/proc/self/fd/2", "/dev/stderr" },
 						{ "pts/ptmx", "/dev/ptmx" } };
+	struct plan_mount *m;
 
 	add_mount(f, MOUNT_DIR, NULL, "/dev");
-	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
-		add_mount(f, MOUNT_DEV, nodes[i], nodes[i]);
-		add_access(f, nodes[i], LL_DEVICE, false);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
+		add_access_to(f, add_mount(f, MOUNT_DEV, nodes[i], nodes[i]), LL_DEVICE);
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
 	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
 	if (!f->in_place)
 		add_access(f, "/dev/pts", LL_TERMINAL, true);
-	add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty")->optional = true;
-	add_access(f, "/dev/tty", LL_TERMINAL, true);
+	m = add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty");
+	m->optional = true;
+	add_access_to(f, m, LL_TERMINAL);
 	add_private(f, "/dev/shm");
 	if (f->plan->clone_flags & CLONE_NEWPID)
-		add_mount(f, MOUNT_PROC, NULL, "/proc");
+		m = add_mount(f, MOUNT_PROC, NULL, "/proc");
 	else
-		add_mount(f, MOUNT_RO, "/proc", "/proc");
-	add_access(f, "/proc", LL_READ, false);
+		m = add_mount(f, MOUNT_RO, "/proc", "/proc");
+	add_access_to(f, m, LL_READ);
 }
 
 /* A readable root may be absent; a writable one that is, is a mistake. */
@@ -240,7 +255,7 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
 
 	m->root = true;
 	m->optional = kind == MOUNT_RO;
-	add_access(f, path, kind == MOUNT_RO ? LL_READ : LL_WRITE, m->optional);
+	add_access_to(f, m, kind == MOUNT_RO ? LL_READ : LL_WRITE);
 }
 
 /* Roots in the order of their paths, so that what lies inside another one

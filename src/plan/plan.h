@@ -49,6 +49,7 @@ struct plan_mount {
 	const char *source;	/* path on the host, link target, name or text */
 	const char *target;	/* absolute */
 	int64_t size;		/* tmpfs */
+	size_t access;		/* 1 + the one that is for all of it; 0: none */
 };
 
 /* One more name inside for a place that is there: all of it once more, as it is

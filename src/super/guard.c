@@ -35,6 +35,8 @@
 #include "super/guard_priv.h"
 
 #define N_PAIRS		2	/* one alone was slower, more gained nothing on few CPUs */
+/* Those behind the first start later: most commands make a few names and end. */
+#define MORE_AFTER_MS	5
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS	/* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS	SECCOMP_IOW(4, __u64)
@@ -162,15 +164,30 @@ static int start_pair(struct start *s, struct pollfd *ret, struct cordon_err *er
 }
 
 /* They would end with us; but collected by us they are nobody's business. */
-static void end_all(const struct pollfd *pidfds)
+static void end_all(const struct pollfd *pidfds, size_t n)
 {
 	siginfo_t info;
 
-	for (size_t i = 0; i < 2 * N_PAIRS; i++)
+	for (size_t i = 0; i < n; i++)
 		syscall(SYS_pidfd_send_signal, pidfds[i].fd, SIGKILL, NULL, 0);
-	for (size_t i = 0; i < 2 * N_PAIRS; i++)
+	for (size_t i = 0; i < n; i++)
 		while (waitid(P_PIDFD, (id_t)pidfds[i].fd, &info, WEXITED) < 0 && errno == EINTR)
 			;
+}
+
+/* Until one of them or the supervisor ends, or the time is over: 0. */
+static int watch(const struct start *s, struct pollfd *pairs, size_t n, int ms)
+{
+	struct pollfd *all = pairs + n;
+	int rc;
+
+	all[0] = (struct pollfd){ .fd = s->o->alive };
+	all[1] = (struct pollfd){ .fd = s->worker.denials };	/* its end: guard_end() */
+	for (size_t i = 0; i < n + 2; i++)
+		pairs[i].events = POLLIN;
+	while ((rc = poll(pairs, n + 2, ms)) < 0 && errno == EINTR)
+		;
+	return rc;
 }
 
 static int keep(struct start *s, struct cordon_err *err)
@@ -179,6 +196,7 @@ static int keep(struct start *s, struct cordon_err *err)
 	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset,
 		      o->alive,	   s->worker.denials, s->ready };
 	struct pollfd watched[2 * N_PAIRS + 2] = { 0 };
+	size_t n = 0;
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
@@ -189,17 +207,14 @@ static int keep(struct start *s, struct cordon_err *err)
 	s->worker.proc = openat(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->worker.proc < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc");
-	for (size_t i = 0; i < N_PAIRS; i++)
-		if (start_pair(s, &watched[2 * i], err) < 0)
+	do {
+		if (start_pair(s, &watched[n], err) < 0)
 			return -1;
+		n += 2;
+	} while (n < 2 * N_PAIRS && watch(s, watched, n, MORE_AFTER_MS) == 0);
 	close(o->listener);
-	watched[2 * N_PAIRS].fd = o->alive;
-	for (size_t i = 0; i <= 2 * N_PAIRS; i++)
-		watched[i].events = POLLIN;
-	watched[2 * N_PAIRS + 1].fd = s->worker.denials;	/* closed: guard_stop() */
-	while (poll(watched, ARRAY_SIZE(watched), -1) < 0 && errno == EINTR)
-		;
-	end_all(watched);
+	watch(s, watched, n, -1);
+	end_all(watched, n);
 	return 0;
 }
 
@@ -236,10 +251,11 @@ static int make_shared(struct guard *g, struct cordon_err *err)
 	return rc == 0 ? 0 : err_set(err, CORDON_E_HOST, "cannot make the guard's lock");
 }
 
-/* All of them report; the first failure counts. */
+/* The first pair; what becomes of a later one is not waited for: if it does not
+ * start, all end. */
 int guard_recv_ready(const struct guard *g, struct cordon_err *err)
 {
-	for (size_t i = 0; i < 2 * N_PAIRS; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		struct cordon_err one;
 		ssize_t n = read(g->ready, &one, sizeof(one));
 
@@ -334,6 +350,12 @@ int guard_read_denial(struct guard *g, struct guard_denial *ret)
 uint64_t guard_denials_lost(const struct guard *g)
 {
 	return atomic_load(&g->shared->lost);
+}
+
+void guard_end(const struct guard *g)
+{
+	if (g)
+		shutdown(g->denials, SHUT_WR);
 }
 
 void guard_stop(struct guard *g)

@@ -45,8 +45,8 @@ struct guard;
  * groups of the tree: a process with others is refused everything (EPERM).
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
-/* Wait until all of them serve.  A tree that ends meanwhile is a failure, too;
- * what was refused until then can still be read. */
+/* Wait until they serve.  A tree that ends meanwhile is a failure, too; what was
+ * refused until then can still be read. */
 int guard_recv_ready(const struct guard *g, struct cordon_err *err) MUST_USE;
 /* A descriptor that becomes readable when a refusal can be read or the workers
  * are gone. */
@@ -60,6 +60,9 @@ struct guard_denial {
 int guard_read_denial(struct guard *g, struct guard_denial *ret);
 /* Refusals that were not kept because nobody read them. */
 uint64_t guard_denials_lost(const struct guard *g);
+/* Let the workers end, and wait for nothing: the tree ends, too.  What was refused
+ * can still be read.  NULL is fine. */
+void guard_end(const struct guard *g);
 /* End the workers and wait for them; NULL is fine. */
 void guard_stop(struct guard *g);
 

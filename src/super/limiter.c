@@ -90,6 +90,11 @@ enum host_cgroup limiter_detect(void)
 	return limiter_detect_in(&host_paths);
 }
 
+bool limiter_is_entered(enum host_cgroup cgroup)
+{
+	return mechanisms[cgroup]->open_entries != NULL;
+}
+
 int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *limits,
 		   enum host_cgroup cgroup, struct limiter **ret, struct cordon_err *err)
 {

@@ -6,7 +6,7 @@
  * is readable, and kills the tree when a limit is over.  File size, open files,
  * wall time and output are not here.
  *
- *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶
+ *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join or enter ─▶ add_fs… ─▶ start ─▶
  *   check… ─▶ (the tree is gone) ─▶ check ─▶ usage ─▶ free
  */
 #ifndef SUPER_LIMITER_H
@@ -48,8 +48,11 @@ struct limiter_usage {
 /* What limiter_new() can use here: only asks, in some ten microseconds. */
 enum host_cgroup limiter_detect(void);
 
-/* Before the tree exists: make groups.  On failure nothing is left, and the
- * message names the file; the caller may then try HOST_CGROUP_NONE. */
+/* Is the group entered by the task itself?  Then it may be made while that task
+ * sets itself up; else before the tree exists. */
+bool limiter_is_entered(enum host_cgroup cgroup);
+/* Make groups.  On failure nothing is left, and the message names the file; the
+ * caller may then try HOST_CGROUP_NONE. */
 int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struct limiter **ret,
 		struct cordon_err *err) MUST_USE;
 /* Descriptor of the cgroup directory for clone3(CLONE_INTO_CGROUP), or -1. */

@@ -23,6 +23,10 @@
 #include "super/stdio.h"
 #include "super/tree.h"
 
+/* Nobody can see a run so soon and ask about it, and most commands end sooner than
+ * they would be listed. */
+#define LIST_AFTER_MS	5
+
 struct run {
 	const struct plan *plan;
 	struct run_result *res;
@@ -33,6 +37,7 @@ struct run {
 	struct server server;
 	int signals;
 	int64_t begin_us, deadline_us, kill_at_us;
+	int64_t list_at_us;	/* when it gets into the list of live runs */
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
@@ -103,6 +108,8 @@ static void stop_with_caller(struct run *r)
 static int on_message(struct run *r, const struct native_message *m, struct cordon_err *err)
 {
 	switch (m->kind) {
+	case NATIVE_ASKED:
+		return tree_grant(&r->tree, err);
 	case NATIVE_READY:
 		return on_ready(r, err);
 	case NATIVE_FAILED:
@@ -233,7 +240,7 @@ enum { POLL_SIGNALS = N_TREE_POLLS, POLL_SERVER, N_POLLS };
 
 static int64_t next_us(const struct run *r)
 {
-	return MIN(MIN(r->deadline_us, r->kill_at_us),
+	return MIN(MIN(MIN(r->deadline_us, r->kill_at_us), r->list_at_us),
 		   MIN(MIN(tree_next_us(&r->tree), server_next_us(&r->server)),
 		       stdio_next_us(&r->stdio)));
 }
@@ -245,6 +252,14 @@ static size_t list_polls(struct run *r, struct pollfd *fds)
 	fds[POLL_SERVER] = (struct pollfd){
 		.fd = r->res->started ? server_event_fd(&r->server) : -1, .events = POLLIN };
 	return N_POLLS + stdio_poll(&r->stdio, fds + N_POLLS);
+}
+
+static void list_when_due(struct run *r)
+{
+	if (run_now_us() < r->list_at_us)
+		return;
+	r->list_at_us = INT64_MAX;
+	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
 }
 
 /* Everything but the network. */
@@ -267,6 +282,7 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 	    server_work(&r->server, err) < 0)
 		return -1;
 	check_limits(r);
+	list_when_due(r);
 	run_report_write(r->reporter);
 	if (!stdio_move(&r->stdio))
 		stop_for(r, LIMIT_OUTPUT, SIGTERM);
@@ -353,10 +369,7 @@ static int start(struct run *r, struct cordon_err *err)
 	signal(SIGPIPE, SIG_IGN);
 	r->begin_us = run_now_us();
 	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
-	/* While init works. */
-	if (native_grant(r->plan, &r->tree.child, err) < 0)
-		return -1;
-	live_try_add(&r->live, r->plan->live_root, r->res->run_id, r->plan);
+	r->list_at_us = run_later_us(r->begin_us, LIST_AFTER_MS);
 	return 0;
 }
 
@@ -396,6 +409,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.live = LIVE_NONE,
 		.signals = -1,
 		.deadline_us = INT64_MAX,
+		.list_at_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 	};
 	int rc;

@@ -323,6 +323,8 @@ static void on_command(struct session *s, struct command *c, const struct native
 static int on_message(struct session *s, const struct native_message *m, struct cordon_err *err)
 {
 	switch (m->kind) {
+	case NATIVE_ASKED:
+		return tree_grant(&s->tree, err);
 	case NATIVE_READY:
 		if (tree_join(&s->tree, err) < 0)
 			return -1;
@@ -552,7 +554,7 @@ static int start(struct session *s, struct cordon_err *err)
 	if (tree_start(&s->tree, &io, err) < 0)
 		return -1;
 	signal(SIGPIPE, SIG_IGN);
-	return native_grant(s->tree.plan, &s->tree.child, err);
+	return 0;
 }
 
 /* Everything inside is gone: whoever waits hears it. */

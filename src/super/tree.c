@@ -40,39 +40,40 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 
 /* ---- starting ----------------------------------------------------------- */
 
+static int open_limiter(struct tree *t, struct cordon_err *err)
+{
+	struct plan_limits limits = t->plan->limits;
+
+	/* init is none of the command's processes. */
+	if (limits.processes != INT64_MAX)
+		limits.processes++;
+	return limiter_new(&limits, t->cgroup, &t->limiter, err);
+}
+
 static int clone_init(struct tree *t, const struct native_stdio *io,
 		      struct cordon_err *err)
 {
-	struct native_groups groups = { .cgroup = limiter_cgroup_fd(t->limiter) };
-	int rc;
+	struct native_groups groups = { .cgroup = -1, .entered = limiter_is_entered(t->cgroup) };
 
-	static_assert(ARRAY_SIZE(groups.entries) == MAX_LIMITER_ENTRIES, "all of them fit");
-	if (groups.cgroup < 0 &&
-	    limiter_open_entries(t->limiter, groups.entries, &groups.n_entries, err) < 0)
+	if (!groups.entered) {
+		if (open_limiter(t, err) < 0)
+			return -1;
+		groups.cgroup = limiter_cgroup_fd(t->limiter);
+	}
+	if (native_clone(t->plan, io, &groups, &t->child, err) < 0)
 		return -1;
-	rc = native_clone(t->plan, io, &groups, &t->child, err);
-	for (size_t i = 0; i < groups.n_entries; i++)
-		fd_close(&groups.entries[i]);
-	if (rc < 0 || t->child.in_cgroup || groups.n_entries)
-		return rc;
-	return limiter_join(t->limiter, t->child.pid, err);
+	return t->child.in_cgroup || groups.entered ? 0 :
+		       limiter_join(t->limiter, t->child.pid, err);
 }
 
 /* What must be there before anything is cloned. */
 static int prepare(struct tree *t, struct cordon_err *err)
 {
-	struct plan_limits limits = t->plan->limits;
-
 	/* Root's groups are not the tree's, and the guard acts with ours. */
 	if (t->plan->uid == 0 && caller_leave_groups(&t->caller, err) < 0)
 		return -1;
 	/* Where a root covers it, it must be there to be masked. */
 	if (t->plan->mask_live_root && live_make_root(t->plan->live_root, err) < 0)
-		return -1;
-	/* init is none of the command's processes. */
-	if (limits.processes != INT64_MAX)
-		limits.processes++;
-	if (limiter_new(&limits, t->cgroup, &t->limiter, err) < 0)
 		return -1;
 	if (network_start(&t->network, t->plan, &t->child, t->reporter, err) < 0)
 		return -1;
@@ -112,6 +113,35 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 	if (native_send(&t->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	return 0;
+}
+
+/* Groups are made while init mounts: that takes the kernel about as long as all
+ * that is done before the clone. */
+static int enter_groups(struct tree *t, struct native_entries *ret, struct cordon_err *err)
+{
+	static_assert(ARRAY_SIZE(ret->fd) == MAX_LIMITER_ENTRIES, "all of them fit");
+
+	*ret = (struct native_entries){ 0 };
+	if (!limiter_is_entered(t->cgroup))
+		return 0;
+	return open_limiter(t, err) < 0 ? -1 :
+	       limiter_open_entries(t->limiter, ret->fd, &ret->n, err);
+}
+
+int tree_grant(struct tree *t, struct cordon_err *err)
+{
+	struct native_entries entries;
+	int rc;
+
+	if (t->granted)
+		return err_set(err, CORDON_E_BUG, "init asked a second time");
+	t->granted = true;
+	if (native_grant(t->plan, &t->child, err) < 0 || enter_groups(t, &entries, err) < 0)
+		return -1;
+	rc = native_send_granted(&t->child, &entries, err);
+	for (size_t i = 0; i < entries.n; i++)
+		fd_close(&entries.fd[i]);
+	return rc;
 }
 
 int tree_join(struct tree *t, struct cordon_err *err)
@@ -195,7 +225,7 @@ void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS])
 
 	fds[TREE_CHILD] = (struct pollfd){ .fd = t->child.pidfd, .events = POLLIN };
 	fds[TREE_CONTROL] = (struct pollfd){ .fd = t->child.control, .events = POLLIN };
-	fds[TREE_LIMITER] = (struct pollfd){ .fd = limiter_event_fd(t->limiter),
+	fds[TREE_LIMITER] = (struct pollfd){ .fd = t->limiter ? limiter_event_fd(t->limiter) : -1,
 					     .events = POLLIN | POLLPRI };
 	fds[TREE_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(t->guard) : -1,
 					   .events = POLLIN };
@@ -235,6 +265,7 @@ void tree_wait(struct tree *t)
 	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
 	int status;
 
+	guard_end(t->guard);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	sys_pidfd_send_signal(t->child.pidfd, SIGKILL);

@@ -21,8 +21,9 @@ struct tree {
 	struct run_reporter *reporter;
 	struct native_child child;
 	struct native_fds fds;
-	struct limiter *limiter;
+	struct limiter *limiter;	/* NULL until it is granted, where init enters it */
 	enum host_cgroup cgroup;
+	bool granted;		/* what init asked for */
 	struct guard *guard;
 	struct disk *disk;	/* NULL: not counted */
 	struct network network;
@@ -42,6 +43,8 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 /* Clone init and let it work; `io` stays the caller's.  From here on nobody can
  * look into this process. */
 int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err *err) MUST_USE;
+/* NATIVE_ASKED came: make what init needs before it can run anything. */
+int tree_grant(struct tree *t, struct cordon_err *err) MUST_USE;
 /* NATIVE_READY came. */
 int tree_join(struct tree *t, struct cordon_err *err) MUST_USE;
 /* To be called when TREE_LISTENER is readable.  -1 also where the tree has ended

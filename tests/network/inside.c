@@ -191,18 +191,21 @@ static void write_text(const char *path, const char *text)
 	close(fd);
 }
 
-static void enter(void)
+static void enter(struct init *init)
 {
 	unsigned uid = getuid(), gid = getgid();
+	struct cordon_err err = { 0 };
 	char map[64], groups[64];
 
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+	if (unshare(CLONE_NEWUSER) < 0)
 		fail("unshare");
 	write_text("/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "%u %u 1\n", uid, uid);
 	write_text("/proc/self/uid_map", map);
 	snprintf(map, sizeof(map), "%u %u 1\n", gid, gid);
 	write_text("/proc/self/gid_map", map);
+	if (step_begin_network(init, &err) < 0 || step_enter_network(init, &err) < 0)
+		fail(err.msg);
 	/* Else nobody may ping, and the rules are not what refuses it. */
 	snprintf(groups, sizeof(groups), "%u %u", gid, gid);
 	write_text("/proc/sys/net/ipv4/ping_group_range", groups);
@@ -269,7 +272,7 @@ static _Noreturn void inside_main(const struct inside *in, int sock, struct init
 	struct wish w;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	enter();
+	enter(init);
 	if (in->settings)
 		write_text(in->settings, "1");
 	if (step_network(init, &err) < 0) {
@@ -291,8 +294,9 @@ static _Noreturn void inside_main(const struct inside *in, int sock, struct init
 const char *inside_start(struct inside *in, struct plan *plan)
 {
 	static struct arena arena = ARENA(64 << 20);
-	static const struct native_groups none = { .cgroup = -1 };
-	struct init init = { .plan = plan, .groups = &none, .fds = NATIVE_NO_FDS };
+	static const struct native_groups groups = { .cgroup = -1 };
+	struct init init = { .plan = plan, .groups = &groups, .ruleset = -1, .netns = -1,
+			     .proc = -1, .fds = NATIVE_NO_FDS };
 	static struct cordon_err err;
 	int ends[2];
 

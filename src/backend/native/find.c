@@ -17,6 +17,7 @@
 #include "base/program.h"
 
 #define MAX_SOCKET_TABLE	(16u << 20)
+#define ROOM_FOUND		16	/* for what is found; it grows beyond */
 
 int found_add(struct found *f, const struct plan_mount *mount)
 {
@@ -231,9 +232,13 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 {
 	struct found f = { .plan = plan, .err = err };
 
-	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (found_add(&f, &plan->mounts[i]) < 0)
-			return -1;
+	f.cap = plan->n_mounts + ROOM_FOUND;
+	f.mounts = arena_new(plan->arena, f.cap, sizeof(*f.mounts));
+	if (!f.mounts)
+		return err_nomem(err);
+	if (plan->n_mounts)
+		memcpy(f.mounts, plan->mounts, plan->n_mounts * sizeof(*f.mounts));
+	f.n = plan->n_mounts;
 	if ((plan->n_blocked || plan->n_rules) && check_shell(&f) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->n_blocked; i++)

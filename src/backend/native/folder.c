@@ -27,10 +27,12 @@ static bool is_at(const char *known, size_t n_known, const char *path, size_t n,
 
 int folder_open(struct folder *f, const char *path, const char **ret_name)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = f->resolve };
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = f->resolve | RESOLVE_NO_SYMLINKS };
 	const char *slash = strrchr(path, '/');
 	size_t n = (size_t)(slash - path);
 	char name[PATH_MAX];
+	bool linked;
 	int fd;
 
 	*ret_name = slash + 1;
@@ -42,12 +44,18 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 	memcpy(name, path, n);
 	memcpy(name + n, "/", 2);
 	fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+	linked = fd < 0 && errno == ELOOP && !(f->resolve & RESOLVE_NO_SYMLINKS);
+	if (linked) {
+		how.resolve = f->resolve;
+		fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+	}
 	if (fd >= 0) {
 		if (f->fd >= 0)
 			close(f->fd);
 		f->fd = fd;
 		f->path = path;
 		f->n = n;
+		f->linked = linked;
 	} else if (errno == ENOENT) {
 		f->missing = path;
 		f->n_missing = n;

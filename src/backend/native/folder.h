@@ -19,11 +19,12 @@ struct folder {
 	int fd;			/* O_PATH; -1: none is open */
 	const char *path;	/* of something in it; not ours */
 	size_t n;		/* bytes of `path` that name the folder */
+	bool linked;		/* there is a link on the way to it */
 	const char *missing;	/* of something in the last that is not there, or NULL */
 	size_t n_missing;
 };
 
-#define FOLDER(at, resolve)	((struct folder){ (at), (resolve), -1, NULL, 0, NULL, 0 })
+#define FOLDER(at, resolve)	((struct folder){ (at), (resolve), -1, NULL, 0, false, NULL, 0 })
 
 /* The folder that holds `path`, which is absolute and stays where it is; it
  * remains the folder's own.  -1 with errno.  Sets *ret_name to the last part. */

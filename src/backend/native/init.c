@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "backend/native/init_priv.h"
+#include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
 
 #define CONTROL_FD	3
@@ -105,11 +106,44 @@ static int step_hide(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-static int step_groups(struct init *in, struct cordon_err *err)
+static bool needs_grants(const struct init *in)
 {
-	for (size_t i = 0; i < in->groups->n_entries; i++)
-		if (write(in->groups->entries[i], "0", 1) != 1)
+	return in->ruleset >= 0 || in->groups->entered;
+}
+
+void ask_for_grants(struct init *in)
+{
+	struct native_message m = { .kind = NATIVE_ASKED };
+
+	if (needs_grants(in) && !__atomic_exchange_n(&in->asked, true, __ATOMIC_SEQ_CST))
+		QUIET3(write, in->control, &m, sizeof(m));
+}
+
+/* What the supervisor made while we mounted, before any limit of ours can keep us
+ * from taking it. */
+static int step_grants(struct init *in, struct cordon_err *err)
+{
+	struct pollfd p = { .fd = in->control, .events = POLLIN };
+	struct native_fds fds = NATIVE_NO_FDS;
+	struct native_message m = { 0 };
+	int rc;
+
+	if (!needs_grants(in))
+		return 0;
+	ask_for_grants(in);
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	rc = native_recv_fds(in->control, &m, &fds);
+	if (rc != 1 || m.kind != NATIVE_GRANTED)
+		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
+	for (int i = NATIVE_ENTRY; i < NATIVE_ENTRY + N_NATIVE_ENTRIES && fds.fd[i] >= 0; i++) {
+		if (write(fds.fd[i], "0", 1) != 1)
 			return err_sys(err, CORDON_E_SETUP, "cannot join a group of processes");
+		close(fds.fd[i]);
+	}
+	/* Groups without a file to join them by would bound nothing. */
+	if (in->groups->entered && fds.fd[NATIVE_ENTRY] < 0)
+		return err_set(err, CORDON_E_SETUP, "there is no group of processes to join");
 	return 0;
 }
 
@@ -316,12 +350,11 @@ static const struct {
 	const char *name;
 	int (*run)(struct init *in, struct cordon_err *err);
 } steps[] = {
-	{ "wait for the id maps", step_wait_for_go },
-	{ "hide", step_hide },
-	{ "groups", step_groups },
-	{ "identity", step_identity },
 	{ "standard streams", step_stdio },
 	{ "network namespace", step_begin_network },
+	{ "wait for the id maps", step_wait_for_go },
+	{ "hide", step_hide },
+	{ "identity", step_identity },
 	{ "sources", step_open_sources },
 	{ "new root", step_new_root },
 	{ "mounts", step_mounts },
@@ -331,6 +364,7 @@ static const struct {
 	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },
+	{ "grants", step_grants },
 	{ "limits", step_limits },
 	{ "CPUs", step_cpus },
 	{ "capabilities", step_drop_caps },

@@ -9,27 +9,41 @@
 
 struct network;
 
+#define TREE_NONE	(-1)	/* there is no source */
+#define TREE_LINK	(-2)	/* a link of the host that stays one */
+#define TREE_PLACED	(-3)	/* it is where it belongs */
+
 struct init {
 	const struct plan *plan;
 	const struct native_stdio *io;
 	const struct native_groups *groups;
 	int control;
 	int ruleset;		/* Landlock's, or -1 */
-	const bool *outside;	/* accesses that the supervisor grants */
+	unsigned char *grantors;	/* for each access one of enum grantor */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
-	int *trees;		/* one descriptor a mount, laid out before the clone */
+	int *trees;		/* one descriptor a mount, or TREE_..., laid out before the clone */
 	struct native_command command;	/* that is run; none in a session */
 	int root;		/* the new root */
 	struct folder place;	/* in the new root, where the last mount went */
 	struct folder seen;	/* in the new root, with its links followed */
 	int masks;		/* where masks are cloned from, or -1 */
+	struct hollow {
+		const char *tmpfs;	/* a private place, or NULL */
+		const char *below[32];	/* what was put into it */
+		size_t n;
+	} hollow;		/* the last that was asked about */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
 	pid_t netns_maker;	/* the task that makes the network namespace */
-	int netns;		/* what it made; -1: nothing, for netns_error */
-	int netns_error;
+	int netns;		/* what it made; -1: nothing */
+	int proc;		/* the /proc that is to be mounted, from there or init; or -1 */
+	struct made {
+		int error;		/* errno; 0: all went well */
+		const char *what, *path;
+	} made;			/* why something of that is not there */
 	bool in_network;	/* init is in it */
+	bool asked;		/* the supervisor, for what it grants */
 	const struct network *network;
 	struct native_fds fds;
 };
@@ -78,16 +92,31 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 	       struct cordon_err *err) MUST_USE;
 
 /* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
-int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err) MUST_USE;
+int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,
+	       struct cordon_err *err) MUST_USE;
+/* Is it sure that nothing is there?  Asks nobody. */
+bool is_hollow(struct init *in, const char *path);
 /* What is not there, or not ours to look at, is left out if it may be. */
 bool is_absence(void);
+/* Who makes the rule for an access. */
+enum grantor {
+	GRANT_INIT,		/* init, when all is mounted */
+	GRANT_SUPER,		/* the supervisor: it is the host's */
+	GRANT_MOUNT,		/* init, with the mount that it is for; or there is none */
+};
+
 /* Before the clone: an empty ruleset, or -1 where the plan has none; and which of
  * the accesses need not wait for the mounts. */
-int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret_grantors,
 		  struct cordon_err *err) MUST_USE;
-/* Those accesses, by whoever: `outside` or the rest. */
-int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
-		 struct cordon_err *err) MUST_USE;
+/* Those accesses that this one grants. */
+int landlock_add(int ruleset, const struct plan *plan, const unsigned char *grantors,
+		 enum grantor who, struct cordon_err *err) MUST_USE;
+/* What is mounted there, by a descriptor of it: no path has to be walked. */
+int landlock_add_mount(const struct init *in, const struct plan_mount *m, int fd, bool is_dir,
+		       struct cordon_err *err) MUST_USE;
+/* What is not mounted needs no rights. */
+void landlock_skip_mount(const struct init *in, const struct plan_mount *m);
 /* Before the clone: what will be sent to the kernel to set up the network. */
 int network_new(const struct plan *plan, const struct network **ret,
 		struct cordon_err *err) MUST_USE;
@@ -102,5 +131,11 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
+/* When a CPU is free, so that the supervisor works meanwhile: not while the network
+ * is made, which would wait for it.  The second time does nothing. */
+void ask_for_grants(struct init *in);
+/* Fills in->proc, or in->made. */
+void make_proc(struct init *in);
+int check_made(const struct init *in, struct cordon_err *err) MUST_USE;
 
 #endif

@@ -2,13 +2,13 @@
  *
  * A rule is tied to a file, whichever way leads to it.  Most are for entries of
  * the host's /etc, which is mounted whole: the supervisor makes those while init
- * mounts, and init the others, for which it needs the new root.
+ * mounts.  Init makes the others: with the mount that they are for, or, where there
+ * is none, when the new root stands.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
@@ -74,74 +74,105 @@ static bool mounts_etc(const struct plan *p)
 
 /* What is mounted inside /etc is not what is there outside.  A mask can stay out
  * of this: nobody gets to what is beneath it, whatever its rights. */
-static void find_outside(const struct plan *p, bool *outside)
+static void find_in_etc(const struct plan *p, unsigned char *grantors)
 {
 	for (size_t i = 0; i < p->n_accesses; i++)
-		outside[i] = p->accesses[i].optional && p->accesses[i].rights == LL_READ &&
-			     strncmp(p->accesses[i].path, "/etc/", 5) == 0;
+		if (p->accesses[i].optional && p->accesses[i].rights == LL_READ &&
+		    strncmp(p->accesses[i].path, "/etc/", 5) == 0)
+			grantors[i] = GRANT_SUPER;
 	for (size_t k = 0; k < p->n_mounts; k++) {
 		const struct plan_mount *m = &p->mounts[k];
 
 		if (strncmp(m->target, "/etc/", 5) != 0 || m->kind == MOUNT_MASK)
 			continue;
 		for (size_t i = 0; i < p->n_accesses; i++)
-			outside[i] &= !path_within(p->accesses[i].path, m->target) &&
-				      !path_within(m->target, p->accesses[i].path);
+			if (path_within(p->accesses[i].path, m->target) ||
+			    path_within(m->target, p->accesses[i].path))
+				grantors[i] = GRANT_INIT;
 	}
 }
 
-int landlock_open(const struct plan *plan, int *ret_ruleset, const bool **ret_outside,
+/* The system's own folders are the same inside, links among them too. */
+static void find_system(const struct plan *p, unsigned char *grantors)
+{
+	for (size_t k = 0; k < p->n_mounts; k++)
+		if (p->mounts[k].kind == MOUNT_SYSTEM && p->mounts[k].access)
+			grantors[p->mounts[k].access - 1] = GRANT_SUPER;
+}
+
+int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret_grantors,
 		  struct cordon_err *err)
 {
 	struct ruleset_attr attr = {
 		.handled_fs = landlock_handled(plan->landlock),
 		.scoped = plan->landlock >= 6 ? LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL : 0,
 	};
-	bool *outside = arena_new(plan->arena, plan->n_accesses + 1, sizeof(*outside));
+	unsigned char *grantors = arena_new(plan->arena, plan->n_accesses + 1, 1);
 	int fd = -1;
 
-	if (!outside)
+	if (!grantors)
 		return err_nomem(err);
 	if (plan->landlock) {
 		fd = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(plan->landlock), 0);
 		if (fd < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset");
 		if (mounts_etc(plan))
-			find_outside(plan, outside);
+			find_in_etc(plan, grantors);
+		find_system(plan, grantors);
 	}
 	*ret_ruleset = fd;
-	*ret_outside = outside;
+	*ret_grantors = grantors;
 	return 0;
 }
 
-int landlock_add(int ruleset, const struct plan *plan, const bool *outside, bool which,
-		 struct cordon_err *err)
+int landlock_add(int ruleset, const struct plan *plan, const unsigned char *grantors,
+		 enum grantor who, struct cordon_err *err)
 {
 	struct folder folder = FOLDER(AT_FDCWD, 0);
 	uint64_t handled = landlock_handled(plan->landlock);
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_accesses && rc == 0; i++)
-		if (outside[i] == which)
+		if (grantors[i] == who)
 			rc = add_rule(ruleset, &plan->accesses[i], &folder, handled, err);
 	folder_close(&folder);
 	return rc;
 }
 
+static bool is_granted_here(const struct init *in, const struct plan_mount *m)
+{
+	return in->ruleset >= 0 && m->access && in->grantors[m->access - 1] == GRANT_INIT;
+}
+
+int landlock_add_mount(const struct init *in, const struct plan_mount *m, int fd, bool is_dir,
+		       struct cordon_err *err)
+{
+	uint64_t handled = landlock_handled(in->plan->landlock);
+	struct beneath_attr rule = { .parent = fd };
+
+	if (!is_granted_here(in, m))
+		return 0;
+	rule.allowed = in->plan->accesses[m->access - 1].rights & handled;
+	if (!is_dir)
+		rule.allowed &= LL_FILE_RIGHTS;
+	in->grantors[m->access - 1] = GRANT_MOUNT;
+	if (syscall(SYS_landlock_add_rule, in->ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot grant '%s'", m->target);
+	return 0;
+}
+
+void landlock_skip_mount(const struct init *in, const struct plan_mount *m)
+{
+	if (is_granted_here(in, m))
+		in->grantors[m->access - 1] = GRANT_MOUNT;
+}
+
 int step_landlock(struct init *in, struct cordon_err *err)
 {
-	struct native_message m;
-	ssize_t n;
-
 	if (!in->plan->landlock)
 		return 0;
-	if (landlock_add(in->ruleset, in->plan, in->outside, false, err) < 0)
+	if (landlock_add(in->ruleset, in->plan, in->grantors, GRANT_INIT, err) < 0)
 		return -1;
-	do
-		n = recv(in->control, &m, sizeof(m), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(m) || m.kind != NATIVE_GRANTED)
-		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
 	if (syscall(SYS_landlock_restrict_self, in->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
 	in->fds.fd[NATIVE_RULESET] = in->ruleset;

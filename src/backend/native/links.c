@@ -96,21 +96,45 @@ static int pin_links(const struct init *in, const char *target, struct cordon_er
 	return 0;
 }
 
-int open_place(struct init *in, const char *target, int *ret_fd, struct cordon_err *err)
+/* -1 with errno; ELOOP where a link is on the way to something that is there. */
+static int open_plain(struct init *in, const char *target, struct stat *st)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = in->seen.resolve | RESOLVE_NO_SYMLINKS };
+	const char *name;
+	int dir = folder_open(&in->seen, target, &name), fd;
 
-	*ret_fd = -1;
-	if (folder_has(&in->seen, target))
-		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+	if (dir < 0)
+		return -1;
+	if (in->seen.linked) {
+		if (folder_has(&in->seen, target))
+			errno = ELOOP;
+		return -1;
+	}
+	fd = openat(dir, *name ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, st) == 0 && !S_ISLNK(st->st_mode))
+		return fd;
+	if (fd >= 0) {
+		close(fd);
+		errno = ELOOP;
+	}
+	return -1;
+}
+
+int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,
+	       struct cordon_err *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = in->seen.resolve };
+	struct stat st = { 0 };
+
+	*ret_fd = open_plain(in, target, &st);
 	if (*ret_fd < 0 && errno == ELOOP) {
 		if (pin_links(in, target, err) < 0)
 			return -1;
-		how.resolve = in->seen.resolve;
 		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+		if (*ret_fd >= 0 && fstat(*ret_fd, &st) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", target);
 	}
 	if (*ret_fd < 0 && !is_absence())
 		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", target);
+	*ret_is_dir = S_ISDIR(st.st_mode);
 	return 0;
 }

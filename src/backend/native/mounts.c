@@ -20,8 +20,6 @@
 #include "backend/native/syscalls.h"
 
 #define PROXY_BACKLOG	512
-#define NO_SOURCE	(-1)
-#define LINK_SOURCE	(-2)	/* a link of the host that stays one */
 #define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
 static bool has_source(const struct plan_mount *m)
@@ -63,7 +61,7 @@ static int open_source(const struct plan_mount *m, struct folder *host, int *ret
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
 
 	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
-		*ret = LINK_SOURCE;
+		*ret = TREE_LINK;
 		return 0;
 	}
 	/* A root was resolved when the policy was read: a link that stands there now
@@ -97,7 +95,7 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
 	for (size_t i = 0; i < in->n_mounts; i++) {
-		in->trees[i] = NO_SOURCE;
+		in->trees[i] = TREE_NONE;
 		if (has_source(&in->mounts[i]) &&
 		    open_source(&in->mounts[i], &host, &in->trees[i], err) < 0)
 			return -1;
@@ -282,12 +280,13 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					       MOUNT_ATTR_RDONLY };
 	int place, tree, rc;
+	bool is_dir;
 
-	if (open_place(in, m->target, &place, err) < 0)
+	if (open_place(in, m->target, &place, &is_dir, err) < 0)
 		return -1;
 	if (place < 0)
 		return 0;
-	if (m->file && tree_is_dir(place)) {
+	if (m->file && is_dir) {
 		close(place);
 		return 0;
 	}
@@ -297,7 +296,7 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0;
 	if (rc)
 		rc = err_sys(err, CORDON_E_SETUP, "cannot protect '%s'", m->target);
-	if (tree_is_dir(place))
+	if (is_dir)
 		forget_folders(in);
 	if (tree >= 0)
 		close(tree);
@@ -328,9 +327,10 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			const struct target *t, struct cordon_err *err)
 {
 	char link[4096];
+	bool is_dir;
 	ssize_t n;
 
-	if (tree == LINK_SOURCE) {
+	if (tree == TREE_LINK) {
 		n = readlink(m->source, link, sizeof(link) - 1);
 		if (n < 0)
 			return 0;
@@ -339,14 +339,15 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 			return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
 		return 0;
 	}
-	if (make_place(in, t, tree_is_dir(tree)) < 0) {
+	is_dir = tree_is_dir(tree);
+	if (make_place(in, t, is_dir) < 0) {
 		if (m->optional)
 			return 0;
 		return err_sys(err, CORDON_E_SETUP, "cannot make a place for '%s'", m->target);
 	}
 	if (attach(tree, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	return 0;
+	return landlock_add_mount(in, m, tree, is_dir, err);
 }
 
 static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
@@ -371,6 +372,8 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 		return -1;
 	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	if (landlock_add_mount(in, m, mnt, true, err) < 0)
+		return -1;
 	/* Its pages are memory that no process shows: the supervisor counts them. */
 	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
 		if (in->fds.fd[i] < 0) {
@@ -380,64 +383,22 @@ static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNU
 	return err_set(err, CORDON_E_BUG, "too many private places");
 }
 
-static int write_proc(int proc, const char *path, const char *text)
-{
-	int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, text, strlen(text));
-	close(fd);
-	return n < 0 ? -1 : 0;
-}
-
-/* Settings of our own namespaces, made while we may; without the namespace they
- * would be the host's.  No namespace may be made inside: each brings kernel code
- * in reach.  Messages in queues are memory that no process shows.
- * GAP: without a /proc of our own none of this is set. */
-static const struct {
-	const char *path, *value;
-	unsigned long namespace;
-	bool optional;
-} sysctls[] = {
-	{ "sys/user/max_user_namespaces", "0", CLONE_NEWUSER, false },
-	/* Half of what the caller's other programs have, at most. */
-	{ "sys/user/max_inotify_instances", "64", CLONE_NEWUSER, true },
-	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
-	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
-	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
-	/* What all TCP sockets of the machine may hold is one number, and programs
-	 * inside could hold it all by connections to themselves. */
-	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
-	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
-};
-
-/* Our own view of processes.  Read-only, whole: the caller's own files in it
- * are enough for programs, and uid 0 could write the rest. */
+/* Our own view of processes. */
 static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int proc;
-
 	/* Its settings are those of the network that init is in. */
 	if (step_enter_network(in, err) < 0)
 		return -1;
-	proc = new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-		      err);
-	if (proc < 0)
+	if (in->proc < 0)
+		make_proc(in);
+	if (check_made(in, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
-		if ((in->plan->clone_flags & sysctls[i].namespace) &&
-		    write_proc(proc, sysctls[i].path, sysctls[i].value) < 0 && !sysctls[i].optional)
-			return err_sys(err, CORDON_E_SETUP, "cannot set /proc/%s", sysctls[i].path);
-	in->fds.fd[NATIVE_PROC] = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (in->fds.fd[NATIVE_PROC] < 0 || sys_mount_setattr(proc, "", AT_EMPTY_PATH, &attr) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot restrict the new /proc");
-	if (make_place(in, t, true) < 0 || attach(proc, t) < 0)
+	if (make_place(in, t, true) < 0 || attach(in->proc, t) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	close(proc);
+	if (landlock_add_mount(in, m, in->proc, true, err) < 0)
+		return -1;
+	close(in->proc);
 	return 0;
 }
 
@@ -545,11 +506,10 @@ static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_
 	int place, mask, rc;
 	bool is_dir;
 
-	if (open_place(in, m->target, &place, err) < 0)
+	if (open_place(in, m->target, &place, &is_dir, err) < 0)
 		return -1;
 	if (place < 0)
 		return 0;
-	is_dir = tree_is_dir(place);
 	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
@@ -566,7 +526,7 @@ static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_
 static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t UNUSED, struct cordon_err *err)
 {
-	return hold(in, m, mask_once, err);
+	return is_hollow(in, m->target) ? 0 : hold(in, m, mask_once, err);
 }
 
 /* Where a link of this path leads, without a dot in it: two of them at the top
@@ -689,12 +649,14 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (strcmp(m->target, "/") == 0)
 		return 0;
 	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
-		return mount_fns[m->kind](in, m, NO_SOURCE, NULL, err);
+		return mount_fns[m->kind](in, m, TREE_NONE, NULL, err);
 	if (m->keep)
 		return hold(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
-	if (has_source(m) && in->trees[i] == NO_SOURCE)
+	if (has_source(m) && in->trees[i] == TREE_NONE) {
+		landlock_skip_mount(in, m);
 		return 0;
+	}
 	if (find_target(in, m->target, &t) < 0) {
 		if (m->optional && is_absence())
 			return 0;
@@ -704,6 +666,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	folder_close(&in->seen);
 	if (in->trees[i] >= 0)
 		close(in->trees[i]);
+	in->trees[i] = TREE_PLACED;
 	return rc;
 }
 

@@ -9,9 +9,9 @@
  *   command  what was asked for; a child of init.  In a session there are many,
  *            and init outlives them
  *
- * super -> init: NATIVE_GO, NATIVE_GRANTED, then signals and wishes.  init -> super:
- * NATIVE_FAILED with an error, or NATIVE_READY with descriptors and later
- * NATIVE_EXITED.
+ * super -> init: NATIVE_GO, NATIVE_GRANTED when asked, then signals and wishes.
+ * init -> super: NATIVE_FAILED with an error, or NATIVE_ASKED, NATIVE_READY with
+ * descriptors and later NATIVE_EXITED.
  */
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
@@ -26,8 +26,8 @@
 
 enum native_kind {
 	/* to init */
-	NATIVE_GO,		/* maps are written, limits joined */
-	NATIVE_GRANTED,		/* the rules that are made outside are made */
+	NATIVE_GO,		/* maps are written */
+	NATIVE_GRANTED,		/* what is made outside meanwhile is made: rules, and groups */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
 	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
 	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
@@ -38,6 +38,7 @@ enum native_kind {
 	NATIVE_KILL,		/* end it, and what is in its session */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run */
+	NATIVE_ASKED,		/* make what is to be made outside: init has to wait anyway */
 	NATIVE_READY,		/* everything is taken away; with descriptors */
 	NATIVE_EXEC_FAILED,	/* value: errno; err says of what */
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
@@ -47,7 +48,8 @@ enum native_kind {
 	N_NATIVE_KINDS
 };
 
-#define N_NATIVE_PLACES	5
+#define N_NATIVE_PLACES		5
+#define N_NATIVE_ENTRIES	4
 
 /* What comes with a message; -1 where there is none. */
 enum native_fd {
@@ -65,7 +67,9 @@ enum native_fd {
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
 	NATIVE_STREAM,		/* the first of its three standard streams */
-	NATIVE_PLACE = NATIVE_STREAM + 3,	/* the first of the private file systems */
+	/* with NATIVE_GRANTED: the first of the files that init joins a group by */
+	NATIVE_ENTRY = NATIVE_STREAM + 3,
+	NATIVE_PLACE = NATIVE_ENTRY + N_NATIVE_ENTRIES,	/* the first of the private file systems */
 	NATIVE_PORTS = NATIVE_PLACE + N_NATIVE_PLACES,	/* the first; as plan_net.ports */
 	NATIVE_DATAGRAMS = NATIVE_PORTS + MAX_NET_PORTS,	/* as net_datagram_ports() */
 	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
@@ -93,7 +97,7 @@ struct native_child {
 	int control;		/* SOCK_SEQPACKET */
 	bool in_cgroup;		/* was cloned into it */
 	int ruleset;		/* Landlock's, until native_grant(); or -1 */
-	const bool *outside;	/* which of the plan's accesses that grants */
+	const unsigned char *grantors;	/* who grants which of the plan's accesses */
 };
 
 /* A terminal is made inside, so that its name is true there. */
@@ -105,11 +109,16 @@ struct native_stdio {
 	struct winsize size;
 };
 
-/* Groups that init is to be in before it does anything. */
+/* Groups that init is to be in before it runs anything. */
 struct native_groups {
 	int cgroup;		/* to be cloned into, or -1 */
-	int entries[4];		/* files that init writes "0" to */
-	size_t n_entries;
+	bool entered;		/* init joins those whose files come with NATIVE_GRANTED */
+};
+
+/* Files that a task writes "0" to. */
+struct native_entries {
+	int fd[N_NATIVE_ENTRIES];
+	size_t n;
 };
 
 /* The path inside of a device that there is as well; NULL: there is none. */
@@ -120,9 +129,11 @@ const char *native_find_device(const struct stat *st);
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err) MUST_USE;
-/* While init mounts, and at once behind NATIVE_GO: make the rules for files that
- * are the host's. */
+/* On NATIVE_ASKED: make the rules for files that are the host's. */
 int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
+/* Behind that: init goes on, and into the groups; `entries` stay the caller's. */
+int native_send_granted(const struct native_child *c, const struct native_entries *entries,
+			struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
 int native_send_to(const struct native_child *c, enum native_kind kind, int id, int value);
 /* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error.  `fds` gets

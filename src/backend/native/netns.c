@@ -1,11 +1,12 @@
 /* The network namespace, made while init mounts; runs in init.
  *
  * It takes the kernel longer to make than all other namespaces together, and
- * nothing but the network waits for it: so a second task makes it, on another
- * CPU where there is one, and init goes over to it when it gets there.
+ * only the network and /proc wait for it: so a second task makes it, and them, on
+ * another CPU where there is one, and init goes over to it when it gets there.
  */
 #include <errno.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -13,21 +14,51 @@
 #include <sys/wait.h>
 
 #include "backend/native/init_priv.h"
+#include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
+#include "plan/net_inside.h"
 
-/* Shares init's memory and descriptors, and so its errno: it makes no call that
- * fails unless the run does. */
+static bool mounts_proc(const struct init *in)
+{
+	for (size_t i = 0; i < in->n_mounts; i++)
+		if (in->mounts[i].kind == MOUNT_PROC)
+			return true;
+	return false;
+}
+
+/* The namespace as a descriptor, with its loopback up unless there is more to set
+ * up; or -errno. */
+static int make_netns(const struct init *in)
+{
+	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd, netns;
+	long rc;
+
+	rc = QUIET1(unshare, CLONE_NEWNET);
+	fd = (int)(rc < 0 ? rc : QUIET3(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return fd;
+	rc = net_is_routed(&in->plan->net) ? 0 : QUIET3(ioctl, fd, SIOCSIFFLAGS, &ifr);
+	/* Not from /proc, over which the masks hang meanwhile. */
+	netns = (int)(rc < 0 ? rc : QUIET2(ioctl, fd, SIOCGSKNS));
+	QUIET1(close, fd);
+	return netns;
+}
+
+/* Shares init's memory and descriptors, and so its errno, which it leaves alone. */
 static int make_main(void *arg)
 {
 	struct init *in = arg;
-	int fd = unshare(CLONE_NEWNET) < 0 ? -1 : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int netns = make_netns(in);
 
-	/* Not from /proc, over which the masks hang meanwhile. */
-	in->netns = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
-	if (in->netns < 0)
-		in->netns_error = errno;
-	if (fd >= 0)
-		close(fd);
+	if (netns < 0) {
+		in->made.error = -netns;
+	} else {
+		in->netns = netns;
+		if (mounts_proc(in))
+			make_proc(in);
+	}
+	ask_for_grants(in);
 	_exit(0);
 }
 
@@ -35,13 +66,23 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 {
 	static char stack[16 << 10] __attribute__((aligned(16)));
 
-	if (!(in->plan->clone_flags & CLONE_NEWNET))
+	if (!(in->plan->clone_flags & CLONE_NEWNET)) {
+		ask_for_grants(in);
 		return 0;
+	}
 	in->netns_maker = clone(make_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
 				in);
 	return in->netns_maker < 0
 		       ? err_sys(err, CORDON_E_SETUP, "cannot start making the network namespace")
 		       : 0;
+}
+
+int check_made(const struct init *in, struct cordon_err *err)
+{
+	if (!in->made.error)
+		return 0;
+	errno = in->made.error;
+	return err_sys(err, CORDON_E_SETUP, "%s%s", in->made.what, in->made.path);
 }
 
 int step_enter_network(struct init *in, struct cordon_err *err)
@@ -50,10 +91,11 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 
 	if (!(in->plan->clone_flags & CLONE_NEWNET) || in->in_network)
 		return 0;
+	ask_for_grants(in);
 	while ((rc = waitpid(in->netns_maker, NULL, 0)) < 0 && errno == EINTR)
 		;
 	if (rc >= 0)
-		errno = in->netns_error;
+		errno = in->made.error;
 	if (rc < 0 || in->netns < 0)
 		return err_sys(err, CORDON_E_HOST,
 			       "cannot make the network namespace; cordon doctor says what to do");
@@ -61,5 +103,5 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the network namespace");
 	close(in->netns);
 	in->in_network = true;
-	return 0;
+	return check_made(in, err);
 }

@@ -299,20 +299,6 @@ int network_new(const struct plan *plan, const struct network **ret, struct cord
 
 /* ---- after the clone ---------------------------------------------------- */
 
-static int bring_loopback_up(struct cordon_err *err)
-{
-	struct ifreq ifr = { .ifr_name = "lo" };
-	int fd, rc;
-
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open a socket for the loopback");
-	ifr.ifr_flags = IFF_UP;
-	rc = ioctl(fd, SIOCSIFFLAGS, &ifr);
-	close(fd);
-	return rc < 0 ? err_sys(err, CORDON_E_SETUP, "cannot bring the loopback up") : 0;
-}
-
 /* The kernel has IPv6 and it is switched off (disable_ipv6): then there is no
  * way to any such address, which is as good. */
 static bool is_v6_off(const struct network *n, uint32_t failed)
@@ -434,10 +420,11 @@ int step_network(struct init *in, struct cordon_err *err)
 	if (!(in->plan->clone_flags & CLONE_NEWNET))
 		return 0;
 	/* Without it, buffers of sockets are not counted. */
-	if (in->groups->cgroup < 0 && !in->groups->n_entries)
+	if (in->groups->cgroup < 0 && !in->groups->entered)
 		fd[NATIVE_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	/* The loopback alone was brought up with the namespace. */
 	if (!net_is_routed(&in->plan->net))
-		return bring_loopback_up(err);
+		return 0;
 	if (set_routes(n, err) < 0 || open_ports(in, err) < 0)
 		return -1;
 	if (in->plan->net.rung == NET_PORTS)

@@ -92,6 +92,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .root = -1,
 			   .masks = -1,
 			   .netns = -1,
+			   .proc = -1,
 			   .fds = NATIVE_NO_FDS };
 	struct native_child c = { .pidfd = -1, .control = -1, .ruleset = -1 };
 	int ends[2];
@@ -107,10 +108,10 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 		return -1;
 	if (network_new(plan, &in.network, err) < 0)
 		return -1;
-	if (landlock_open(plan, &c.ruleset, &c.outside, err) < 0)
+	if (landlock_open(plan, &c.ruleset, &in.grantors, err) < 0)
 		return -1;
 	in.ruleset = c.ruleset;
-	in.outside = c.outside;
+	c.grantors = in.grantors;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		fd_close(&c.ruleset);
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
@@ -138,13 +139,23 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 
 	if (c->ruleset < 0)
 		return 0;
-	rc = landlock_add(c->ruleset, plan, c->outside, true, err);
+	rc = landlock_add(c->ruleset, plan, c->grantors, GRANT_SUPER, err);
 	fd_close(&c->ruleset);
-	/* An init that is gone has left word why. */
-	if (rc == 0 && native_send(c, NATIVE_GRANTED, 0) < 0 && errno != EPIPE &&
-	    errno != ECONNRESET)
-		rc = err_sys(err, CORDON_E_SETUP, "cannot talk to init");
 	return rc;
+}
+
+int native_send_granted(const struct native_child *c, const struct native_entries *entries,
+			struct cordon_err *err)
+{
+	struct native_message m = { .kind = NATIVE_GRANTED };
+	struct native_fds fds = NATIVE_NO_FDS;
+
+	memcpy(&fds.fd[NATIVE_ENTRY], entries->fd, entries->n * sizeof(entries->fd[0]));
+	/* An init that is gone has left word why. */
+	if (native_send_fds(c->control, &m, &fds, MSG_DONTWAIT) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		return err_sys(err, CORDON_E_SETUP, "cannot talk to init");
+	return 0;
 }
 
 /* ---- messages ----------------------------------------------------------- */
