@@ -332,8 +332,9 @@ static void end_sessions(const char *session)
 static int mark_folder(const struct job *job, bool is_there, struct cordon_err *err)
 {
 	const struct trial_about *about = &job->about;
-	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (is_there ? 0 : O_CREAT);
-	cleanup_fd int fd = openat(job->jobs->marks, about->name, flags, 0644);
+	int make = is_there ? 0 : O_CREAT;
+	cleanup_fd int fd = openat(job->jobs->marks, about->name,
+				   O_RDWR | O_NOFOLLOW | O_CLOEXEC | make, 0644);
 	size_t size = strlen(about->session);
 	char before[MAX_SESSION_NAME] = "";
 
