@@ -147,6 +147,7 @@ static int copy_folder(struct copying *c, int from, const char *name, int to,
 		       struct cordon_err *err)
 {
 	cleanup_fd int in = open_folder(from, name), out = -1;
+	struct stat st;
 	int rc;
 
 	if (in < 0)
@@ -159,6 +160,9 @@ static int copy_folder(struct copying *c, int from, const char *name, int to,
 	c->depth++;
 	rc = copy_entries(c, in, out, NULL, err);
 	c->depth--;
+	/* It stays ours to remove. */
+	if (rc == 0 && (fstat(in, &st) < 0 || fchmod(out, (st.st_mode & 0777) | 0700) < 0))
+		return err_sys(err, CORDON_E_SETUP, "cannot set the mode of '%s'", name);
 	return rc;
 }
 

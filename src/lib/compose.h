@@ -15,7 +15,9 @@ struct composition {
 	struct cuts cuts;		/* what composing took away */
 	const char **sources;		/* the files that were read */
 	size_t n_sources, cap_sources;
-	bool no_project;		/* nobody works here next: any policy may be made */
+	/* As in a container: nobody works here next, so any policy may be made; and the
+	 * network is never the host's own. */
+	bool like_container;
 	struct policy policy;		/* the result */
 	/* What it was made of, for a network that changes while a cordon lives:
 	 * the project with the settings, and the ceilings as they were read. */

@@ -48,7 +48,7 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 				    path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
 				    err) < 0)
 			return -1;
-	for (struct str dir = str_from(c->no_project ? "" : c->cwd); dir.n;) {
+	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
 			if (add_policy_file(c, r,
 					    arena_printf(&c->arena, "%.*s/%s",
@@ -158,9 +158,9 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 	}
 	r->reroutes = list;
 	r->n_reroutes = req->n_connect_to;
-	c->policy.base.rerouted = r->n_reroutes;
+	c->policy.base.rerouted = r->n_reroutes || c->like_container;
 	for (size_t i = 0; i < c->policy.n_phases; i++)
-		c->policy.phases[i].section.rerouted = r->n_reroutes;
+		c->policy.phases[i].section.rerouted = c->policy.base.rerouted;
 	return 0;
 }
 

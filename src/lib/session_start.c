@@ -231,7 +231,7 @@ static int read_options(struct starting *s, struct cordon_err *err)
 static int plan_session(struct starting *s, const struct cordon_request *req,
 			struct cordon_err *err)
 {
-	s->c->no_project = s->wish->no_project;
+	s->c->like_container = s->wish->like_container;
 	s->so.limit_output = policy_is_written(&s->c->policy, F_LIMITS_OUTPUT);
 	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;

@@ -11,7 +11,7 @@ struct session_wish {
 	const struct plan_alias *aliases;	/* more names inside */
 	size_t n_aliases;
 	const struct host_report *machine;	/* what is known of it, or NULL to find out */
-	bool no_project;		/* its directory is nobody's to work in */
+	bool like_container;		/* see compose.h */
 	bool only_plan;			/* say whether it could be held, and start nothing */
 };
 

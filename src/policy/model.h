@@ -54,7 +54,7 @@ struct field_value {
 
 struct section {
 	struct field_value f[N_FIELDS];
-	bool rerouted;		/* no field: the operator says where hosts are (--connect-to) */
+	bool rerouted;		/* no field: not the host's network (--connect-to, trials) */
 };
 
 struct phase {

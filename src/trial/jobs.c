@@ -303,16 +303,17 @@ static _Noreturn void job_main(struct job *job, pid_t parent)
 
 /* ---- starting ---------------------------------------------------------------- */
 
-/* Is the task of the result that is there still the same? */
-static bool is_same_task(const struct job *job)
+/* Are the task and the options of the result that is there still the same? */
+static bool is_same_question(const struct job *job)
 {
 	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	struct cordon_err ignored = { 0 };
-	struct str now, then;
+	struct str now, then, asked;
 
 	return read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
+	       read_file(job->about.dir, TRIAL_ASKED, &a, &asked) &&
 	       fd_read_file(job->about.file, MAX_SOURCE_BYTES, &a, &now, &ignored) == 0 &&
-	       str_eq(now, then);
+	       str_eq(now, then) && str_eq(asked, job->jobs->wishes.asked);
 }
 
 /* Of a trial whose process is dead; this waits until they have noticed. */
@@ -365,10 +366,11 @@ static int make_folder(struct job *job, struct cordon_err *err)
 	if (job->about.dir < 0)
 		return -1;
 	if (read_result(job, &a, &before) && job->status == TRIAL_COMPLETED) {
-		if (!is_same_task(job))
+		if (!is_same_question(job))
 			return err_set(err, CORDON_E_USAGE,
-				       "'%s' holds the result of another text of the task; choose "
-				       "another --output-dir, or remove it", job->about.path);
+				       "'%s' holds the result of another text of the task, or of "
+				       "other options; choose another --output-dir, or remove it",
+				       job->about.path);
 		list_result(job, before);
 		return 1;
 	}

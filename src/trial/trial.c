@@ -127,7 +127,8 @@ static int read_task(struct trial *t)
 		return -1;
 	for (size_t i = 0; i < t->verdict.n_warnings; i++)
 		warn(t, t->verdict.warnings[i]);
-	if (folder_write(t->about->dir, TRIAL_TASK_COPY, src.text, &t->err) < 0)
+	if (folder_write(t->about->dir, TRIAL_TASK_COPY, src.text, &t->err) < 0 ||
+	    folder_write(t->about->dir, TRIAL_ASKED, w->asked, &t->err) < 0)
 		return -1;
 	if (t->verdict.accepted)
 		return 0;
@@ -493,17 +494,21 @@ static int run_agent(struct trial *t, size_t i)
 	return run_phase(t, &p, &v);
 }
 
-static int keep(struct trial *t, struct str path, int to)
+/* What cannot be kept is told, and stops nothing: the verifier says what it was
+ * worth. */
+static void keep(struct trial *t, struct str path, int to)
 {
-	int rc = workplace_keep(&t->place, path, to, &t->c.arena, &t->err);
+	struct cordon_err err;
+	int rc = workplace_keep(&t->place, path, to, &t->c.arena, &err);
 
 	if (rc == 1)
 		warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' lies outside of %s and /logs "
 				     "and is not kept", STR_FMT(path), t->place.workdir));
-	return rc < 0 ? -1 : 0;
+	if (rc < 0)
+		warn(t, arena_strndup(&t->c.arena, err.msg, strlen(err.msg)));
 }
 
-static int keep_artifacts(struct trial *t, size_t i, int to)
+static void keep_artifacts(struct trial *t, size_t i, int to)
 {
 	const struct task_step *step = step_of(t, i);
 	const struct task_artifacts *lists[] = { &t->task.artifacts,
@@ -511,9 +516,8 @@ static int keep_artifacts(struct trial *t, size_t i, int to)
 
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
 		for (size_t n = 0; lists[k] && n < lists[k]->n; n++)
-			if (keep(t, lists[k]->paths[n], to) < 0)
-				return -1;
-	return keep(t, STR(TRIAL_LOGS "/artifacts"), to);
+			keep(t, lists[k]->paths[n], to);
+	keep(t, STR(TRIAL_LOGS "/artifacts"), to);
 }
 
 /* Its tests come now, and go with it: no agent has seen them. */
@@ -573,11 +577,11 @@ static int verify_alone(struct trial *t, size_t i)
 	if (i + 1 == count_steps(t))
 		stop(t->about->session);
 	rc = make_own_place(t, i, &own);
-	if (rc == 0)
-		rc = keep_artifacts(t, i, own.dir);
-	if (rc == 0)
+	if (rc == 0) {
+		keep_artifacts(t, i, own.dir);
 		rc = run_start(t, "verifier-environment", step_of(t, i), &e,
 			       &t->verdict.steps[i].verifier_env);
+	}
 	if (rc == 0) {
 		rc = verify_in(t, i, &own, session);
 		stop(session);
@@ -592,9 +596,9 @@ static int run_step(struct trial *t, size_t i)
 	const struct task_step *step = step_of(t, i);
 	int rc;
 
-	if (prepare_step(t, i) < 0 || run_agent(t, i) < 0 ||
-	    keep_artifacts(t, i, t->artifacts) < 0)
+	if (prepare_step(t, i) < 0 || run_agent(t, i) < 0)
 		return -1;
+	keep_artifacts(t, i, t->artifacts);
 	rc = t->verdict.steps[i].separate ? verify_alone(t, i) :
 					    verify_in(t, i, &t->place, t->about->session);
 	if (rc < 0)

@@ -12,6 +12,7 @@
 
 #define TRIAL_RESULT	"result.json"
 #define TRIAL_TASK_COPY	"task.toml"
+#define TRIAL_ASKED	"options.txt"
 
 /* The same for all trials of one call. */
 struct trial_wishes {
@@ -22,6 +23,7 @@ struct trial_wishes {
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
 	bool no_image;
+	struct str asked;		/* all of it in words: another question, another answer */
 };
 
 /* One of them. */

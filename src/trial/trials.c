@@ -123,6 +123,41 @@ static int run_list(struct composition *c, struct jobs *j, const struct trial_li
 	return rc;
 }
 
+static void put_words(struct buf *out, const char *name, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (words[i])
+			buf_printf(out, "%s %zu %s\n", name, strlen(words[i]), words[i]);
+}
+
+/* Everything that a result depends on, the task and this machine aside. */
+static int write_asked(struct jobs *j, struct cordon_err *err)
+{
+	const struct cordon_request *req = j->wishes.request;
+	const struct cordon_trials *o = j->o;
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	const char *text;
+
+	put_words(&out, "setup", &o->setup, 1);
+	put_words(&out, "agent", &o->agent, 1);
+	put_words(&out, "verifier", &o->verifier, 1);
+	put_words(&out, "agent host", o->agent_hosts, o->n_agent_hosts);
+	put_words(&out, "environment host", o->environment_hosts, o->n_environment_hosts);
+	put_words(&out, "connect to", req->connect_to, req->n_connect_to);
+	for (size_t i = 0; i < req->n_settings; i++) {
+		put_words(&out, req->settings[i].origin ? req->settings[i].origin : "setting",
+			  &req->settings[i].key, 1);
+		put_words(&out, "value", &req->settings[i].value, 1);
+	}
+	if (o->no_image)
+		buf_puts(&out, "no image\n");
+	text = buf_ok(&out) ? arena_strndup(j->arena, buf_text(&out), out.n) : NULL;
+	if (!text)
+		return err_nomem(err);
+	j->wishes.asked = (struct str){ text, out.n };
+	return 0;
+}
+
 int cordon_trial_run(const struct cordon_request *req, const struct cordon_trials *trials,
 		     struct cordon_answer *ret, struct cordon_err *err)
 {
@@ -149,7 +184,7 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 		return err_set(err, CORDON_E_USAGE, "there is no task to run");
 	if (trials->jobs > MAX_TRIAL_JOBS)
 		return err_set(err, CORDON_E_USAGE, "--jobs takes at most %d", MAX_TRIAL_JOBS);
-	if (host_probe_report(&machine, err) < 0)
+	if (write_asked(&j, err) < 0 || host_probe_report(&machine, err) < 0)
 		return -1;
 	j.wishes.machine = &machine;
 	if (!backend_find_capabilities(NULL, &machine.caps, &j.wishes.capabilities) ||

@@ -463,6 +463,40 @@ workdir = "/etc/here"'
 	[[ "$output" == *"another text of the task"* ]]
 }
 
+@test "nor is one of other options" {
+	simple t
+	trial --agent 'echo done >answer' t
+	[ "$status" -eq 0 ]
+	trial --agent 'echo done >answer' t
+	[ "$status" -eq 0 ]
+	trial --agent 'echo other >answer' t
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"other options"* ]]
+	trial --agent 'echo done >answer' --allow-agent-host a.test t
+	[ "$status" -eq 1 ]
+}
+
+@test "a public network is not the host's own" {
+	task t '[environment]
+network_mode = "public"'
+	/usr/bin/python3 -c '
+import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+while True:
+    c, _ = s.accept()
+    c.sendall(b"secret of the host\n")
+    c.close()' >port &
+	background=$!
+	soon test -s port
+	script t/solution/solve.sh "exec 3<>/dev/tcp/127.0.0.1/$(cat port) && cat <&3"
+	sed -i '1s/.*/#!\/bin\/bash/' t/solution/solve.sh
+	[ "$(bash t/solution/solve.sh)" = "secret of the host" ]
+	trial --verifier 'echo 1 >/logs/verifier/reward.txt' t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["verdict"] == "failed" and p["agent"]["stdout"] == ""'
+}
+
 @test "attempts, JSON lines" {
 	simple t
 	trial --attempts 3 -j 2 --json t
