@@ -671,6 +671,12 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	plan->mask_live_root = hide(&f, plan->live_root);
 	if (r->audit)
 		hide(&f, r->audit);
+	for (size_t i = 0; i < r->n_hidden; i++)
+		hide(&f, r->hidden[i]);
+	if (r->unshared && is_covered(plan, r->unshared))
+		return err_set(err, CORDON_E_HOST,
+			       "'%s' lies in a place that can be read inside; choose another",
+			       r->unshared);
 	if (add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
 		return -1;
 	if (!plan->landlock)

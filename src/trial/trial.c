@@ -215,7 +215,8 @@ struct environment {
 static int start(struct trial *t, const struct environment *e)
 {
 	struct cordon_session_options o = CORDON_SESSION_OPTIONS;
-	struct cordon_request req = *t->about->wishes->request;
+	const struct trial_wishes *wishes = t->about->wishes;
+	struct cordon_request req = *wishes->request;
 	struct cordon_answer answer = { 0 };
 	const char *file = arena_printf(&t->c.arena, "%s/%s", e->place->path, e->policy);
 	const char *audit = arena_printf(&t->c.arena, "%s/audit.jsonl", t->about->path);
@@ -235,8 +236,16 @@ static int start(struct trial *t, const struct environment *e)
 	o.name = e->session;
 	o.idle = "none";
 	o.owner = owner;
-	rc = session_start(&(struct session_wish){ &req, &o, e->place->aliases, PLACE_PARTS,
-						   t->about->wishes->machine, true, e->only_plan },
+	rc = session_start(&(struct session_wish){ .request = &req,
+						   .options = &o,
+						   .aliases = e->place->aliases,
+						   .n_aliases = PLACE_PARTS,
+						   .hidden = wishes->hidden,
+						   .n_hidden = wishes->n_hidden,
+						   .unshared = wishes->output,
+						   .machine = wishes->machine,
+						   .no_project = true,
+						   .only_plan = e->only_plan },
 			   &answer, &t->err);
 	if (rc < 0 && answer.problems)
 		err_set(&t->err, t->err.code, "%s", answer.problems);

@@ -22,6 +22,10 @@ struct trial_wishes {
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
 	bool no_image;
+	/* What no command may see: the answers of all tasks, and the results. */
+	const char *const *hidden;
+	size_t n_hidden;
+	const char *output;
 };
 
 /* One of them. */

@@ -363,6 +363,23 @@ workdir = "/etc/here"'
 	run ! grep -q 'policy.toml\|result\|output\|task.toml' out/t/output/agent.stdout
 }
 
+@test "what is to be kept from the agent is not seen where all commands can read" {
+	# A folder of a toolchain, as /opt is: commands read there.
+	simple "$HOME/go/tasks/a"
+	simple "$HOME/go/tasks/b"
+	echo known >"$HOME/go/known"
+	mkdir -p "$HOME/go/tasks/a/steps/x"
+	trial --agent 'cat ~/go/known; cat ~/go/tasks/*/tests/* ~/go/tasks/*/solution/* \
+		~/go/tasks/*/task.toml; ls ~/go/tasks/a/steps; echo done >answer' "$HOME/go/tasks"
+	[ "$status" -eq 0 ]
+	result a 'p["agent"]["stdout"] == "known\n" and r["reward"] == 1'
+	result b 'p["agent"]["stdout"] == "known\n"'
+	# Nor are there results where others would read them.
+	run "$cordon" trial -o "$HOME/go/out" "$HOME/go/tasks"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"lies in a place that can be read inside"* ]]
+}
+
 # ---- what goes wrong ----------------------------------------------------------------
 
 @test "an agent that fails or takes too long is judged all the same" {
