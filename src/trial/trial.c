@@ -502,27 +502,46 @@ static int run_agent(struct trial *t, size_t i)
 	return run_phase(t, &p, &v);
 }
 
-static int keep(struct trial *t, struct str path, int to)
+/* What cannot be kept is told, and no reason not to judge the rest: an agent could
+ * spare itself the verdict. */
+static void keep(struct trial *t, struct str path, int to, struct folder_room *room)
 {
-	int rc = workplace_keep(&t->place, path, to, &t->c.arena, &t->err);
+	uint64_t n_wild = room->n_wild;
+	struct cordon_err err = { 0 };
+	int rc = workplace_keep(&t->place, path, to, room, &t->c.arena, &err);
 
+	if (rc < 0)
+		warn(t, arena_printf(&t->c.arena, "%s", err.msg));
 	if (rc == 1)
 		warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' lies outside of %s and /logs "
 				     "and is not kept", STR_FMT(path), t->place.workdir));
-	return rc < 0 ? -1 : 0;
+	if (room->n_wild > n_wild)
+		warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s': links that lead elsewhere "
+				     "are not kept", STR_FMT(path)));
 }
 
-static int keep_artifacts(struct trial *t, size_t i, int to)
+/* Not more than the agent may have written, however many names it gave to it. */
+static struct folder_room artifacts_room(const struct trial *t)
 {
+	const struct policy *p = &t->policies.policy;
+	struct folder_room room = workplace_room();
+
+	if (policy_is_written(p, F_LIMITS_DISK))
+		room.bytes = MIN(room.bytes, p->base.f[F_LIMITS_DISK].number);
+	return room;
+}
+
+static void keep_artifacts(struct trial *t, size_t i, int to)
+{
+	struct folder_room room = artifacts_room(t);
 	const struct task_step *step = step_of(t, i);
 	const struct task_artifacts *lists[] = { &t->task.artifacts,
 						 step ? &step->artifacts : NULL };
 
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
 		for (size_t n = 0; lists[k] && n < lists[k]->n; n++)
-			if (keep(t, lists[k]->paths[n], to) < 0)
-				return -1;
-	return keep(t, STR(TRIAL_LOGS "/artifacts"), to);
+			keep(t, lists[k]->paths[n], to, &room);
+	keep(t, STR(TRIAL_LOGS "/artifacts"), to, &room);
 }
 
 /* Its tests come now, and go with it: no agent has seen them. */
@@ -582,11 +601,11 @@ static int verify_alone(struct trial *t, size_t i)
 	if (i + 1 == count_steps(t))
 		stop(t->about->session);
 	rc = make_own_place(t, i, &own);
-	if (rc == 0)
-		rc = keep_artifacts(t, i, own.dir);
-	if (rc == 0)
+	if (rc == 0) {
+		keep_artifacts(t, i, own.dir);
 		rc = run_start(t, "verifier-environment", step_of(t, i), &e,
 			       &t->verdict.steps[i].verifier_env);
+	}
 	if (rc == 0) {
 		rc = verify_in(t, i, &own, session);
 		stop(session);
@@ -601,9 +620,9 @@ static int run_step(struct trial *t, size_t i)
 	const struct task_step *step = step_of(t, i);
 	int rc;
 
-	if (prepare_step(t, i) < 0 || run_agent(t, i) < 0 ||
-	    keep_artifacts(t, i, t->artifacts) < 0)
+	if (prepare_step(t, i) < 0 || run_agent(t, i) < 0)
 		return -1;
+	keep_artifacts(t, i, t->artifacts);
 	rc = t->verdict.steps[i].separate ? verify_alone(t, i) :
 					    verify_in(t, i, &t->place, t->about->session);
 	if (rc < 0)
