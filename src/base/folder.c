@@ -73,10 +73,17 @@ static bool is_gone(void)
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EINVAL;
 }
 
+static bool is_empty(const char *bytes, ssize_t n)
+{
+	return bytes[0] == '\0' && memcmp(bytes, bytes + 1, (size_t)n - 1) == 0;
+}
+
+/* Holes stay holes: they cost nobody anything to make. */
 static int copy_bytes(int from, int to, const char *name, struct folder_room *room,
 		      struct cordon_err *err)
 {
 	char bytes[COPY_BYTES];
+	off_t size = 0;
 	ssize_t n;
 
 	while ((n = read(from, bytes, sizeof(bytes))) != 0) {
@@ -86,12 +93,15 @@ static int copy_bytes(int from, int to, const char *name, struct folder_room *ro
 			return err_sys(err, CORDON_E_SETUP, "cannot read '%s'", name);
 		if (spend(&room->bytes, n, name, err) < 0)
 			return -1;
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, bytes + done, (size_t)(n - done));
+		for (ssize_t done = is_empty(bytes, n) ? n : 0, w; done < n; done += w) {
+			w = pwrite(to, bytes + done, (size_t)(n - done), size + done);
 			if (w < 0)
 				return err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
 		}
+		size += n;
 	}
+	if (ftruncate(to, size) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
 	return 0;
 }
 
@@ -121,7 +131,32 @@ static int copy_file(int from, const char *name, int to, struct folder_room *roo
 	return 0;
 }
 
-static int copy_link(int from, const char *name, int to, struct cordon_err *err)
+struct copying {
+	struct folder_room *room;
+	unsigned depth;
+};
+
+/* Going up comes first, so that no other link is on the way. */
+static bool leads_out(const char *target, int up)
+{
+	bool had_name = strncmp(target, "/usr/", 5) == 0;
+
+	if (target[0] == '/' && !had_name)
+		return true;
+	for (size_t n; *target; target += n + strspn(target + n, "/")) {
+		n = strcspn(target, "/");
+		if (n == 2 && memcmp(target, "..", 2) == 0) {
+			if (had_name || --up < 0)
+				return true;
+		} else if (n > 1 || target[0] != '.') {
+			had_name = true;
+		}
+	}
+	return false;
+}
+
+static int copy_link(struct copying *c, int from, const char *name, int to,
+		     struct cordon_err *err)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
@@ -130,15 +165,14 @@ static int copy_link(int from, const char *name, int to, struct cordon_err *err)
 		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'",
 					       name);
 	target[n] = '\0';
+	if (c->room->tame && leads_out(target, c->room->up + (int)c->depth)) {
+		c->room->n_wild++;
+		return 0;
+	}
 	if ((unlinkat(to, name, 0) < 0 && errno != ENOENT) || symlinkat(target, to, name) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the link '%s'", name);
 	return 0;
 }
-
-struct copying {
-	struct folder_room *room;
-	unsigned depth;
-};
 
 static int copy_entries(struct copying *c, int from, int to, bool (*skip)(const char *name),
 			struct cordon_err *err);
@@ -181,7 +215,7 @@ static int copy_entry(struct copying *c, int from, const char *name, int to,
 	case S_IFREG:
 		return copy_file(from, name, to, c->room, err);
 	case S_IFLNK:
-		return copy_link(from, name, to, err);
+		return copy_link(c, from, name, to, err);
 	default:
 		return 0;
 	}
@@ -229,7 +263,7 @@ static int open_to_clear(int dir, const char *name)
 
 /* Of one folder in `root`: its files go, its folders move up beside it, so that
  * no depth costs more than this. */
-static int flatten(int root, int dir, uint64_t *n_moved, struct cordon_err *err)
+static int flatten(int root, int dir, uint64_t *n_moved, uint64_t *n_seen, struct cordon_err *err)
 {
 	cleanup_listing DIR *d = NULL;
 	struct dirent *e;
@@ -241,6 +275,8 @@ static int flatten(int root, int dir, uint64_t *n_moved, struct cordon_err *err)
 	while ((e = readdir(d))) {
 		char name[64];
 
+		if (++*n_seen > MAX_WALK_ENTRIES)
+			return err_set(err, CORDON_E_SETUP, "too many files to remove");
 		if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 || errno == ENOENT)
 			continue;
 		if (errno != EISDIR && errno != EPERM)
@@ -257,13 +293,14 @@ static int flatten(int root, int dir, uint64_t *n_moved, struct cordon_err *err)
 	return 0;
 }
 
-static int clear_folder(int root, const char *name, uint64_t *n_moved, struct cordon_err *err)
+static int clear_folder(int root, const char *name, uint64_t *n_moved, uint64_t *n_seen,
+			struct cordon_err *err)
 {
 	cleanup_fd int dir = open_to_clear(root, name);
 
 	if (dir < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
-	if (flatten(root, dir, n_moved, err) < 0)
+	if (flatten(root, dir, n_moved, n_seen, err) < 0)
 		return -1;
 	if (unlinkat(root, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", name);
@@ -272,7 +309,7 @@ static int clear_folder(int root, const char *name, uint64_t *n_moved, struct co
 
 int folder_clear(int dir, struct cordon_err *err)
 {
-	uint64_t n_moved = 0, before;
+	uint64_t n_moved = 0, n_seen = 0, before;
 
 	do {
 		cleanup_listing DIR *d = NULL;
@@ -284,13 +321,15 @@ int folder_clear(int dir, struct cordon_err *err)
 		if (!d)
 			return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
 		while ((e = readdir(d))) {
+			if (++n_seen > MAX_WALK_ENTRIES)
+				return err_set(err, CORDON_E_SETUP, "too many files to remove");
 			if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 ||
 			    errno == ENOENT)
 				continue;
 			if (errno != EISDIR && errno != EPERM)
 				return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'",
 					       e->d_name);
-			if (clear_folder(dir, e->d_name, &n_moved, err) < 0)
+			if (clear_folder(dir, e->d_name, &n_moved, &n_seen, err) < 0)
 				return -1;
 		}
 	} while (n_moved != before);

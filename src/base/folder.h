@@ -15,6 +15,12 @@
 struct folder_room {
 	int64_t bytes;
 	int64_t entries;
+	/* Links that lead out are left out, and counted: whoever follows them later, in
+	 * another place, would find what their maker never saw.  They may go up so many
+	 * folders above where copying begins, and to programs in /usr. */
+	bool tame;
+	int up;
+	uint64_t n_wild;
 };
 
 /* A folder inside `dir`, made if need be; the descriptor, or -1. */
@@ -27,7 +33,7 @@ int folder_copy(int from, int to, bool (*skip)(const char *name), struct folder_
 /* One file, folder or link of the name; 0 also where there is none. */
 int folder_copy_one(int from, const char *name, int to, struct folder_room *room,
 		    struct cordon_err *err) MUST_USE;
-/* Remove everything in it. */
+/* Remove everything in it; not more than somebody can put there meanwhile. */
 int folder_clear(int dir, struct cordon_err *err) MUST_USE;
 /* A file with this text, all of it or as it was before. */
 int folder_write(int dir, const char *name, struct str text, struct cordon_err *err) MUST_USE;

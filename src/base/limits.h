@@ -77,6 +77,7 @@
 #define MAX_CONTROL_WORDS	(1u << 20)	/* texts of one message */
 #define MAX_ALLOWANCES		256		/* words of the operator about a live network */
 #define MAX_REWARD_BYTES	(1u << 20)	/* of what one verifier writes */
+#define MAX_REWARDS		1024		/* names in it */
 #define MAX_TRIALS		65536		/* in one go */
 #define MAX_TRIAL_JOBS		256		/* at one time */
 #define MAX_TRIAL_COPY_BYTES	(INT64_C(8) << 30)	/* of a task, and of what it leaves */

@@ -21,7 +21,9 @@ void peek_init(struct peek *p, const struct host *host, uint16_t port)
 }
 
 /* Beginnings that are known whole. */
-enum opening { OPEN_SSL2, OPEN_SSL3, OPEN_PROXY2, OPEN_PG_TLS, OPEN_PG_GSS, N_OPENINGS };
+enum opening { OPEN_SSL2, OPEN_SSL3, OPEN_RECORD, OPEN_ALERT, OPEN_PROXY2, OPEN_PG_TLS, OPEN_PG_GSS,
+	       N_OPENINGS };
+#define MAX_OPENING	8	/* bytes of the longest */
 
 static const struct {
 	size_t n;
@@ -30,6 +32,10 @@ static const struct {
 	/* length, client hello, version 0.2 or 3.x: some servers still read both */
 	[OPEN_SSL2] = { 5, "\x80\0\x01\0\x02", "\x80\0\xff\xff\xff" },
 	[OPEN_SSL3] = { 5, "\x80\0\x01\x03\0", "\x80\0\xff\xff\xf8" },
+	/* A record before the hello: Go and the JDK skip an alert that is a warning, Go
+	 * with a version of up to 15.255. */
+	[OPEN_RECORD] = { 2, "\x14\x03", "\xfc\xff" },
+	[OPEN_ALERT] = { 6, "\x15\0\0\0\x02\x01", "\xff\xf0\0\xff\xff\xff" },
 	/* A binary PROXY header, which some servers take before the request. */
 	[OPEN_PROXY2] = { 5, "\r\n\r\n\0", NULL },
 	/* "May we talk TLS?": the hello comes after the server's yes. */
@@ -86,6 +92,8 @@ static struct peek_step be_opening(struct peek *p, enum opening o, const unsigne
 
 	if (o == OPEN_SSL2 || o == OPEN_SSL3)
 		return refuse(p, PEEK_TLS_OLD);
+	if (o == OPEN_RECORD || o == OPEN_ALERT)
+		return refuse(p, PEEK_TLS_BAD);
 	if (o == OPEN_PROXY2)
 		return be_http(p, b, n);
 	start(p);
@@ -160,8 +168,8 @@ static struct peek_step watch(struct peek *p, const unsigned char *b, size_t n)
 		p->refusal.reason = PEEK_REQUEST_LINE;
 		return (struct peek_step){ PEEK_REFUSED, p->seen, p->seen };
 	}
-	/* Only a first line may have to be read again, as a request. */
-	if (p->in_first)
+	/* Only a first line may have to be read again, as a request, or an opening. */
+	if (p->in_first || p->watched < MAX_OPENING)
 		return (struct peek_step){ PEEK_GO, n, 0 };
 	p->seen = 0;
 	return (struct peek_step){ PEEK_GO, n, n };

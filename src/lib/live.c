@@ -31,7 +31,9 @@ int cordon_kill(const char *id, struct cordon_answer *ret, struct cordon_err *er
 	*ret = (struct cordon_answer){ .yes = rc == 0 };
 	if (ret->yes)
 		return 0;
-	buf_printf(&out, "cordon: no live cordon is called '%s'; see cordon ps\n", id);
+	buf_puts(&out, "cordon: no live cordon is called '");
+	buf_put_plain(&out, str_from(id));
+	buf_puts(&out, "'; see cordon ps\n");
 	ret->problems = buf_ok(&out) ? buf_take(&out) : NULL;
 	return 0;
 }

@@ -238,6 +238,9 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 	s->request.session = true;
 	s->request.aliases = s->wish->aliases;
 	s->request.n_aliases = s->wish->n_aliases;
+	s->request.hidden = s->wish->hidden;
+	s->request.n_hidden = s->wish->n_hidden;
+	s->request.unshared = s->wish->unshared;
 	s->request.status = arena_printf(&s->c->arena, "%s/%s/inside", s->request.live_root,
 					 s->res.run_id);
 	if (!s->request.status)

@@ -10,6 +10,9 @@ struct session_wish {
 	const struct cordon_session_options *options;
 	const struct plan_alias *aliases;	/* more names inside */
 	size_t n_aliases;
+	const char *const *hidden;		/* not seen inside; real paths */
+	size_t n_hidden;
+	const char *unshared;			/* not to be started where this is seen, or NULL */
 	const struct host_report *machine;	/* what is known of it, or NULL to find out */
 	bool like_container;		/* see compose.h */
 	bool only_plan;			/* say whether it could be held, and start nothing */

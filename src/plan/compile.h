@@ -39,6 +39,10 @@ struct plan_request {
 	const char *status;		/* the folder with the session's status file, or NULL */
 	const struct plan_alias *aliases;	/* of roots of the policy */
 	size_t n_aliases;
+	/* Not seen inside, whatever root covers them; real paths. */
+	const char *const *hidden;
+	size_t n_hidden;
+	const char *unshared;		/* a folder that no root may cover; real, or NULL */
 };
 
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is

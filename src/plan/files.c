@@ -570,6 +570,24 @@ static bool hide(struct files *f, const char *path)
 	return true;
 }
 
+/* Whoever sees the folder of live runs could end them; whoever can write the log
+ * could change what it says. */
+static int hide_all(struct files *f)
+{
+	const struct plan_request *r = f->request;
+
+	f->plan->mask_live_root = hide(f, f->plan->live_root);
+	if (r->audit)
+		hide(f, r->audit);
+	for (size_t i = 0; i < r->n_hidden; i++)
+		hide(f, r->hidden[i]);
+	if (!r->unshared || !is_covered(f->plan, r->unshared))
+		return 0;
+	return err_set(f->err, CORDON_E_HOST,
+		       "'%s' lies in a place that can be read inside; choose another",
+		       r->unshared);
+}
+
 /* Rights cannot be taken back inside what they are given for.  A preset that
  * holds something to be masked is left out; a root that does is refused. */
 static int check_in_place(struct files *f)
@@ -666,12 +684,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_network(&f);
 	if (add_protected(&f) < 0 || add_masks(&f) < 0)
 		return -1;
-	/* Whoever sees the folder of live runs could end them; whoever can write the
-	 * log could change what it says. */
-	plan->mask_live_root = hide(&f, plan->live_root);
-	if (r->audit)
-		hide(&f, r->audit);
-	if (add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
+	if (hide_all(&f) < 0 || add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;

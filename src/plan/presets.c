@@ -43,26 +43,29 @@ const char *const protect_git[] = {
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
 	".git/info/attributes", ".git/modules", ".git/worktrees", NULL };
 
-const char *const protect_agent[] = { "cordon.toml",
-				      "harness.md",
-				      ".harness",
-				      "task.toml",
-				      ".claude",
-				      ".mcp.json",
-				      ".codex",
-				      ".gemini",
-				      ".cursor",
-				      ".cursorrules",
-				      ".windsurf",
-				      ".aider.conf.yml",
-				      ".continue",
-				      ".vscode",
-				      ".idea",
-				      ".zed",
-				      ".devcontainer",
-				      ".envrc",
-				      ".srt-settings.json",
-				      NULL };
+/* What harnesses and editors run, start or take their permissions from when somebody
+ * opens the folder.  Not instructions: these are text to a model, and projects live
+ * with them. */
+const char *const protect_agent[] = {
+	/* ours, and other harnesses' policies */
+	"cordon.toml", "harness.md", ".harness", "task.toml", ".srt-settings.json",
+	/* hooks, servers to start, tools that need no question */
+	".claude", ".mcp.json", ".codex", ".gemini", ".qwen", ".cursor", ".cursorrules",
+	".windsurf", ".continue", ".roo", ".roomodes", ".kiro", ".amazonq", ".amp", ".factory",
+	".junie", ".trae", ".opencode", "opencode.json", "opencode.jsonc", ".crush",
+	".crush.json", "crush.json", ".crushrc", "crushrc", ".aider.conf.yml",
+	/* a script that is run first */
+	".openhands",
+	/* hooks of Copilot; the rest of .github is run elsewhere */
+	".github/hooks",
+	/* tasks, debuggers and interpreters of a workspace */
+	".vscode", ".idea", ".zed", ".fleet",
+	/* a command for the host before the container */
+	".devcontainer", ".devcontainer.json",
+	/* run by the shell's prompt; mise trusts a path, whatever it holds later */
+	".envrc", "mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise",
+	".config/mise.toml", ".config/mise", NULL
+};
 
 const char *const protect_anywhere[] = { "**/cordon.toml", "**/harness.md",
 					 "**/.harness/config.toml", "**/task.toml", NULL };
@@ -72,7 +75,10 @@ const char *const protect_shell[] = {
 	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
 	".login", ".inputrc", ".config/fish", ".config/autostart", ".config/systemd",
 	".xinitrc", ".xprofile", ".xsession", ".gitconfig", ".config/git", ".npmrc", ".pypirc",
-	".pam_environment", NULL
+	".pam_environment", ".bash_completion", ".config/environment.d",
+	/* run by programs that everybody starts */
+	".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs",
+	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", NULL
 };
 
 const char *const credentials[] = {

@@ -28,7 +28,7 @@
 #include "base/limits.h"
 #include "super/limiter.h"
 
-#define MAX_STATUS	2048
+#define MAX_ABOUT	(24u << 10)	/* bytes of its file: a path of four times its length */
 #define MAX_SHOWN	512	/* bytes of the command's words */
 #define MAX_RUN_ID	40
 #define KILL_WAIT_MS	2000
@@ -101,14 +101,14 @@ static void put_words(const struct plan *plan, struct buf *out)
 	size_t left = MAX_SHOWN;
 
 	for (size_t i = 0; plan->argv[i] && left; i++) {
-		const char *word = plan->argv[i];
+		struct str word = str_from(plan->argv[i]);
 
 		if (i)
 			buf_putc(out, ' ');
-		for (; *word && left; word++, left--)
-			buf_putc(out, (unsigned char)*word < ' ' ? ' ' : *word);
-		if (*word)
+		buf_put_plain(out, str_first(word, MIN(left, word.n)));
+		if (word.n > left)
 			buf_puts(out, "…");
+		left -= MIN(left, word.n);
 	}
 }
 
@@ -163,13 +163,15 @@ static int listen_in(const char *path)
 
 static void put_about(struct buf *out, const char *cwd)
 {
-	buf_printf(out, "%d %llu %lld\n%s\n", getpid(), start_time(getpid()),
-		   (long long)time(NULL), cwd);
+	buf_printf(out, "%d %llu %lld\n", getpid(), start_time(getpid()), (long long)time(NULL));
+	/* It is shown to people, and a line here. */
+	buf_put_plain(out, str_from(cwd));
+	buf_putc(out, '\n');
 }
 
 void live_try_add(struct live *l, const char *root, const char *run_id, const struct plan *plan)
 {
-	cleanup_buf struct buf text = BUF(MAX_STATUS + 8192);
+	cleanup_buf struct buf text = BUF(MAX_ABOUT);
 
 	*l = LIVE_NONE;
 	snprintf(l->path, sizeof(l->path), "%s/%s", root, run_id);
@@ -227,7 +229,7 @@ struct entry {
 	unsigned long long ticks;
 	long long begun;
 	bool dead;			/* its supervisor is gone */
-	char text[MAX_STATUS + 8192];
+	char text[MAX_ABOUT];
 	const char *cwd, *words;
 	const char *name;		/* of a session, or ""; NULL: a run */
 };
@@ -372,7 +374,7 @@ static int make_session(struct live *l, const char *root, const char *run_id,
 int live_add_session(struct live *l, const char *run_id, const char *name, const char *cwd,
 		     struct cordon_err *err)
 {
-	cleanup_buf struct buf text = BUF(MAX_STATUS + 8192);
+	cleanup_buf struct buf text = BUF(MAX_ABOUT);
 	cleanup_fd int lock = -1;
 	char root[MAX_LIVE_ROOT];
 

@@ -36,6 +36,7 @@
 #define RESULTS		"results.jsonl"
 #define MARKS		".cordon-trial"		/* names of folders that are ours to clear */
 #define SESSIONS	"trial-"		/* the beginning of their names */
+#define TASK_SECRETS	4			/* parts of a task that are hidden */
 #define LOCK_TRIES	40			/* of 50 ms each */
 
 /* What a trial's process says; one write each. */
@@ -549,6 +550,45 @@ static int make_items(struct jobs *j, const struct trial_list *list, struct cord
 	return 0;
 }
 
+/* What only the verifier, or nobody, may see of a task; it may lie where every
+ * command can read, as in /opt. */
+static int hide_task(struct jobs *j, const char *file, const char **ret, size_t *n,
+		     struct cordon_err *err)
+{
+	static const char *const parts[TASK_SECRETS - 1] = { "tests", "solution", "steps" };
+	int dir = (int)(strrchr(file, '/') - file);
+
+	for (size_t i = 0; i < TASK_SECRETS; i++) {
+		const char *path = i ? arena_printf(j->arena, "%.*s/%s", dir, file, parts[i - 1])
+				     : file;
+
+		if (!path)
+			return err_nomem(err);
+		if (path_resolve(j->arena, str_from(path), "/", &ret[*n], err) < 0)
+			return -1;
+		++*n;
+	}
+	return 0;
+}
+
+static int hide_tasks(struct jobs *j, const struct trial_list *list, struct cordon_err *err)
+{
+	const char **hidden = arena_new(j->arena, list->n * TASK_SECRETS + 1, sizeof(*hidden));
+	size_t n = 0;
+
+	if (!hidden)
+		return err_nomem(err);
+	for (size_t i = 0; i < list->n; i++)
+		/* Attempts at one follow each other. */
+		if ((!i || strcmp(list->items[i].file, list->items[i - 1].file) != 0) &&
+		    hide_task(j, list->items[i].file, hidden, &n, err) < 0)
+			return -1;
+	j->wishes.hidden = hidden;
+	j->wishes.n_hidden = n;
+	j->wishes.output = j->path;
+	return 0;
+}
+
 int jobs_run(struct jobs *j, const struct trial_list *list, struct cordon_err *err)
 {
 	cleanup_fd int signals = -1;
@@ -556,7 +596,8 @@ int jobs_run(struct jobs *j, const struct trial_list *list, struct cordon_err *e
 	int rc;
 
 	j->dir = j->results = j->lock = j->marks = j->news[0] = j->news[1] = -1;
-	if (open_output(j, err) < 0 || make_items(j, list, err) < 0)
+	if (open_output(j, err) < 0 || make_items(j, list, err) < 0 ||
+	    hide_tasks(j, list, err) < 0)
 		return -1;
 	if (pipe2(j->news, O_CLOEXEC) < 0 || fcntl(j->news[0], F_SETFL, O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");

@@ -87,6 +87,9 @@ static int read_table(struct str text, struct arena *a, struct rewards *ret,
 		return err_set(err, CORDON_E_PEER,
 			       "the verifier's reward.json is %s, not names with numbers",
 			       value_kind_words(root.kind));
+	if (root.table.n > MAX_REWARDS)
+		return err_set(err, CORDON_E_PEER,
+			       "the verifier's reward.json has more than %u names", MAX_REWARDS);
 	if (make(a, root.table.n, ret, err) < 0)
 		return -1;
 	for (size_t i = 0; i < root.table.n; i++) {

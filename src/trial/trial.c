@@ -4,78 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "lib/session_start.h"
 #include "super/live.h"
 #include "trial/phase.h"
-#include "trial/policies.h"
-#include "trial/reward.h"
-
-struct trial {
-	const struct trial_about *about;
-	struct composition c;
-	struct task_folder folder;
-	struct task task;
-	struct trial_verdict verdict;
-	struct policies policies;
-	struct trial_commands *commands;	/* one a step, or the task's */
-	struct workplace place;
-	int output, artifacts;
-	struct rewards *rewards;
-	size_t n_rewards;
-	/* The result. */
-	enum trial_status status;
-	const char *stage;			/* where it was refused, or NULL */
-	const char *reason;			/* the same in full, or NULL */
-	struct cordon_err err;			/* why it is not completed */
-	struct buf text;
-	struct json_out phases;
-	const char **warnings;
-	size_t n_warnings, cap_warnings;
-	int64_t begin_ms;
-};
-
-static const char *const status_words[N_TRIAL_STATUSES] = {
-	[TRIAL_COMPLETED] = "completed",
-	[TRIAL_REJECTED] = "rejected",
-	[TRIAL_ERROR] = "error",
-};
-
-const char *trial_status_word(enum trial_status s)
-{
-	return status_words[s];
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
-static void add_warning(struct trial *t, const char *text)
-{
-	const char **more = arena_grow(&t->c.arena, t->warnings, t->n_warnings, &t->cap_warnings,
-				       sizeof(*more));
-
-	if (!more || !text)
-		return;
-	t->warnings = more;
-	t->warnings[t->n_warnings++] = text;
-}
-
-/* Each once. */
-static void warn(struct trial *t, const char *text)
-{
-	for (size_t i = 0; text && i < t->n_warnings; i++)
-		if (strcmp(t->warnings[i], text) == 0)
-			return;
-	add_warning(t, text);
-}
+#include "trial/trial_priv.h"
 
 /* ---- before anything starts --------------------------------------------- */
 
@@ -126,7 +61,7 @@ static int read_task(struct trial *t)
 	if (trial_read(&r, &src, &o, &t->task, &t->verdict, &t->err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->verdict.n_warnings; i++)
-		warn(t, t->verdict.warnings[i]);
+		trial_warn(t, t->verdict.warnings[i]);
 	if (folder_write(t->about->dir, TRIAL_TASK_COPY, src.text, &t->err) < 0 ||
 	    folder_write(t->about->dir, TRIAL_ASKED, w->asked, &t->err) < 0)
 		return -1;
@@ -216,7 +151,8 @@ struct environment {
 static int start(struct trial *t, const struct environment *e)
 {
 	struct cordon_session_options o = CORDON_SESSION_OPTIONS;
-	struct cordon_request req = *t->about->wishes->request;
+	const struct trial_wishes *wishes = t->about->wishes;
+	struct cordon_request req = *wishes->request;
 	struct cordon_answer answer = { 0 };
 	const char *file = arena_printf(&t->c.arena, "%s/%s", e->place->path, e->policy);
 	const char *audit = arena_printf(&t->c.arena, "%s/audit.jsonl", t->about->path);
@@ -236,8 +172,16 @@ static int start(struct trial *t, const struct environment *e)
 	o.name = e->session;
 	o.idle = "none";
 	o.owner = owner;
-	rc = session_start(&(struct session_wish){ &req, &o, e->place->aliases, PLACE_PARTS,
-						   t->about->wishes->machine, true, e->only_plan },
+	rc = session_start(&(struct session_wish){ .request = &req,
+						   .options = &o,
+						   .aliases = e->place->aliases,
+						   .n_aliases = PLACE_PARTS,
+						   .hidden = wishes->hidden,
+						   .n_hidden = wishes->n_hidden,
+						   .unshared = wishes->output,
+						   .machine = wishes->machine,
+						   .like_container = true,
+						   .only_plan = e->only_plan },
 			   &answer, &t->err);
 	if (rc < 0 && answer.problems)
 		err_set(&t->err, t->err.code, "%s", answer.problems);
@@ -354,7 +298,7 @@ static int run_start(struct trial *t, const char *phase, const struct task_step 
 		     const struct environment *e, const struct task_network *net)
 {
 	struct json_out *j = &t->phases;
-	int64_t begin = now_ms();
+	int64_t begin = trial_now_ms();
 	int rc;
 
 	open_phase(t, phase, step);
@@ -363,7 +307,7 @@ static int run_start(struct trial *t, const char *phase, const struct task_step 
 	json_put_text(j, phase_verdict_word(rc < 0 ? PHASE_ERROR : PHASE_OK));
 	print_network(net, j);
 	json_key(j, "duration_ms");
-	json_put_int(j, now_ms() - begin);
+	json_put_int(j, trial_now_ms() - begin);
 	json_close(j, '}');
 	return rc;
 }
@@ -494,30 +438,47 @@ static int run_agent(struct trial *t, size_t i)
 	return run_phase(t, &p, &v);
 }
 
-/* What cannot be kept is told, and stops nothing: the verifier says what it was
- * worth. */
-static void keep(struct trial *t, struct str path, int to)
+/* What cannot be kept is told, and no reason not to judge the rest: an agent could
+ * spare itself the verdict. */
+static void keep(struct trial *t, struct str path, int to, struct folder_room *room)
 {
-	struct cordon_err err;
-	int rc = workplace_keep(&t->place, path, to, &t->c.arena, &err);
+	uint64_t n_wild = room->n_wild;
+	struct cordon_err err = { 0 };
+	int rc = workplace_keep(&t->place, path, to, room, &t->c.arena, &err);
 
-	if (rc == 1)
-		warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' lies outside of %s and /logs "
-				     "and is not kept", STR_FMT(path), t->place.workdir));
 	if (rc < 0)
-		warn(t, arena_strndup(&t->c.arena, err.msg, strlen(err.msg)));
+		trial_warn(t, arena_printf(&t->c.arena, "%s", err.msg));
+	if (rc == 1)
+		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' lies outside of %s and "
+					   "/logs and is not kept", STR_FMT(path),
+					   t->place.workdir));
+	if (room->n_wild > n_wild)
+		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s': links that lead "
+					   "elsewhere are not kept", STR_FMT(path)));
+}
+
+/* Not more than the agent may have written, however many names it gave to it. */
+static struct folder_room artifacts_room(const struct trial *t)
+{
+	const struct policy *p = &t->policies.policy;
+	struct folder_room room = workplace_room();
+
+	if (policy_is_written(p, F_LIMITS_DISK))
+		room.bytes = MIN(room.bytes, p->base.f[F_LIMITS_DISK].number);
+	return room;
 }
 
 static void keep_artifacts(struct trial *t, size_t i, int to)
 {
+	struct folder_room room = artifacts_room(t);
 	const struct task_step *step = step_of(t, i);
 	const struct task_artifacts *lists[] = { &t->task.artifacts,
 						 step ? &step->artifacts : NULL };
 
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
 		for (size_t n = 0; lists[k] && n < lists[k]->n; n++)
-			keep(t, lists[k]->paths[n], to);
-	keep(t, STR(TRIAL_LOGS "/artifacts"), to);
+			keep(t, lists[k]->paths[n], to, &room);
+	keep(t, STR(TRIAL_LOGS "/artifacts"), to, &room);
 }
 
 /* Its tests come now, and go with it: no agent has seen them. */
@@ -620,113 +581,6 @@ static int run_steps(struct trial *t)
 	return rc < 0 ? -1 : 0;
 }
 
-/* ---- the result ----------------------------------------------------------- */
-
-static void print_error(const struct trial *t, struct json_out *j)
-{
-	json_key(j, "error");
-	if (t->status == TRIAL_COMPLETED) {
-		json_put_null(j);
-		return;
-	}
-	json_open(j, '{');
-	json_key(j, "message");
-	json_put_text(j, t->err.msg);
-	json_close(j, '}');
-}
-
-static void print_rewards(struct trial *t, struct json_out *j)
-{
-	struct rewards all = { 0 };
-	const double *reward = NULL;
-
-	if (t->status == TRIAL_COMPLETED &&
-	    reward_join(t->rewards, t->n_rewards, t->task.strategy, &t->c.arena, &all,
-			&t->err) == 0)
-		reward = reward_find(&all, STR("reward"));
-	json_key(j, "reward");
-	if (reward)
-		json_put_real(j, *reward);
-	else
-		json_put_null(j);
-	json_key(j, "rewards");
-	reward_print(&all, j);
-	json_key(j, "steps");
-	json_open(j, '[');
-	for (size_t i = 0; t->task.n_steps && i < t->n_rewards; i++) {
-		json_open(j, '{');
-		json_key(j, "step");
-		json_put_str(j, t->task.steps[i].name);
-		json_key(j, "rewards");
-		reward_print(&t->rewards[i], j);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void print_head(const struct trial_about *about, enum trial_status status,
-		       const char *stage, struct json_out *j)
-{
-	json_open(j, '{');
-	json_key(j, "trial");
-	json_put_text(j, about->name);
-	json_key(j, "task");
-	json_put_text(j, about->file);
-	json_key(j, "status");
-	json_put_text(j, trial_status_word(status));
-	json_key(j, "stage");
-	json_put_text(j, stage);
-}
-
-static void print_result(struct trial *t, struct json_out *j)
-{
-	print_head(t->about, t->status, t->stage, j);
-	json_key(j, "reason");
-	json_put_text(j, t->status != TRIAL_REJECTED ? NULL : t->reason ? t->reason : t->err.msg);
-	print_rewards(t, j);
-	print_error(t, j);
-	json_key(j, "duration_ms");
-	json_put_int(j, now_ms() - t->begin_ms);
-	json_key(j, "warnings");
-	json_open(j, '[');
-	for (size_t i = 0; i < t->n_warnings; i++)
-		json_put_text(j, t->warnings[i]);
-	json_close(j, ']');
-	json_key(j, "phases");
-	json_put_raw(j, (struct str){ buf_text(&t->text), t->text.n });
-	json_close(j, '}');
-}
-
-void trial_print_lost(const struct trial_about *about, const char *why, struct json_out *j)
-{
-	print_head(about, TRIAL_ERROR, NULL, j);
-	json_key(j, "reward");
-	json_put_null(j);
-	json_key(j, "rewards");
-	json_open(j, '{');
-	json_close(j, '}');
-	json_key(j, "error");
-	json_open(j, '{');
-	json_key(j, "message");
-	json_put_text(j, why);
-	json_close(j, '}');
-	json_close(j, '}');
-}
-
-static int write_result(struct trial *t, struct cordon_err *err)
-{
-	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
-	struct json_out j = { .out = &out };
-
-	json_close(&t->phases, ']');
-	print_result(t, &j);
-	buf_putc(&out, '\n');
-	if (!buf_ok(&out) || !buf_ok(&t->text))
-		return err_nomem(err);
-	return folder_write(t->about->dir, TRIAL_RESULT, (struct str){ buf_text(&out), out.n },
-			    err);
-}
-
 static void run_all(struct trial *t)
 {
 	if (read_task(t) < 0 || check_steps(t) < 0 || check_image(t) < 0 ||
@@ -741,7 +595,7 @@ int trial_run(const struct trial_about *about, struct cordon_err *err)
 {
 	struct trial t = { .about = about, .folder = TASK_FOLDER, .place = WORKPLACE,
 			   .output = -1, .artifacts = -1, .status = TRIAL_ERROR,
-			   .text = BUF(MAX_OUTPUT_BYTES), .begin_ms = now_ms() };
+			   .text = BUF(MAX_OUTPUT_BYTES), .begin_ms = trial_now_ms() };
 	int rc;
 
 	t.phases = (struct json_out){ .out = &t.text };
@@ -749,7 +603,7 @@ int trial_run(const struct trial_about *about, struct cordon_err *err)
 	if (composition_init(&t.c, about->wishes->request, err) < 0)
 		return -1;
 	run_all(&t);
-	rc = write_result(&t, err);
+	rc = trial_write_result(&t, err);
 	workplace_close(&t.place);
 	task_folder_close(&t.folder);
 	fd_close(&t.output);

@@ -24,6 +24,10 @@ struct trial_wishes {
 	size_t n_agent_hosts, n_environment_hosts;
 	bool no_image;
 	struct str asked;		/* all of it in words: another question, another answer */
+	/* What no command may see: the answers of all tasks, and the results. */
+	const char *const *hidden;
+	size_t n_hidden;
+	const char *output;
 };
 
 /* One of them. */

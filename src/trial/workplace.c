@@ -13,9 +13,10 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-static struct folder_room full_room(void)
+struct folder_room workplace_room(void)
 {
-	return (struct folder_room){ MAX_TRIAL_COPY_BYTES, MAX_WALK_ENTRIES };
+	return (struct folder_room){ .bytes = MAX_TRIAL_COPY_BYTES,
+				     .entries = MAX_WALK_ENTRIES };
 }
 
 static int make_logs(struct workplace *p, struct cordon_err *err)
@@ -90,7 +91,7 @@ int workplace_fill(int to, const struct task_folder *f, const char *name,
 	       bool (*skip)(const char *name), struct cordon_err *err)
 {
 	cleanup_fd int from = task_folder_part(f, name, O_DIRECTORY);
-	struct folder_room room = full_room();
+	struct folder_room room = workplace_room();
 
 	if (from < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
@@ -204,16 +205,20 @@ static int make_inside(int dir, struct str path, struct cordon_err *err)
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot open a folder") : fd;
 }
 
-int workplace_keep(const struct workplace *p, struct str path, int to, struct arena *a,
-	       struct cordon_err *err)
+int workplace_keep(const struct workplace *p, struct str path, int to, struct folder_room *room,
+		   struct arena *a, struct cordon_err *err)
 {
 	const char *outside = outside_of(p, path, a), *name;
 	cleanup_fd int from = -1, into = -1;
-	struct folder_room room = full_room();
 	struct str parent;
 
 	if (!outside)
 		return 1;
+	/* As far as app/ and logs/, which are two places to who sees them. */
+	room->tame = true;
+	room->up = -1;
+	for (const char *c = outside; (c = strchr(c, '/')); c++)
+		room->up++;
 	name = strrchr(outside, '/');
 	parent = name ? (struct str){ outside, (size_t)(name - outside) } : STR("");
 	name = name ? name + 1 : outside;
@@ -225,7 +230,7 @@ int workplace_keep(const struct workplace *p, struct str path, int to, struct ar
 		return err_sys(err, CORDON_E_PEER, "artifacts: '%.*s' cannot be opened",
 			       STR_FMT(path));
 	into = make_inside(to, parent, err);
-	if (into < 0 || folder_copy_one(from, name, into, &room, err) < 0)
+	if (into < 0 || folder_copy_one(from, name, into, room, err) < 0)
 		return err_wrap(err, "artifacts: '%.*s'", STR_FMT(path));
 	return 0;
 }

@@ -53,8 +53,11 @@ int workplace_instruct(const struct workplace *p, const struct task_folder *f,
 		   const struct task_step *step, struct arena *a, struct cordon_err *err) MUST_USE;
 
 /* What the agent left at a path (as its commands see it) into the folder `to`,
- * under the same path from the place's own top.  1: that path is not kept. */
-int workplace_keep(const struct workplace *p, struct str path, int to, struct arena *a,
-	       struct cordon_err *err) MUST_USE;
+ * under the same path from the place's own top, as much as there is room for.
+ * 1: that path is not kept. */
+int workplace_keep(const struct workplace *p, struct str path, int to, struct folder_room *room,
+		   struct arena *a, struct cordon_err *err) MUST_USE;
+/* All that may be copied. */
+struct folder_room workplace_room(void);
 
 #endif

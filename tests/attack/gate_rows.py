@@ -77,8 +77,8 @@ def hello(sni, also=None):
     except ssl.SSLWantReadError:
         pass
     return out.read()
-def send_hello(data, host='good.test', pieces=None):
-    s = tcp(host, 443, b'')
+def send_hello(data, host='good.test', pieces=None, port=443):
+    s = tcp(host, port, b'')
     for i in range(0, len(data), pieces or len(data)):
         s.sendall(data[i:i + (pieces or len(data))])
     s.settimeout(0.5)
@@ -281,7 +281,10 @@ for what, host in (
         ("for a mapped private address", "mapped.wild.test"),
         ("for a private address by NAT64", "nat64.wild.test"),
         ("for a private address by 6to4", "six.wild.test"),
-        ("for a unique local address", "local6.wild.test")):
+        ("for a unique local address", "local6.wild.test"),
+        ("for a private address and another", "mixed.wild.test"),
+        ("for a unique local address and another", "mixed6.wild.test"),
+        ("that is the same as another for a private address", "same.wild.test")):
     row("a name " + what, f"end(tcp({host!r}))")
 row("a name that is rebound", "end(tcp('rebind.wild.test', data=b'x')); time.sleep(5.2)\n"
     "end(tcp('rebind.wild.test'))", alone="in the open each try asks anew")
@@ -325,6 +328,23 @@ for what, text in (
         ("a second one behind chunks", "POST / HTTP/1.1\\r\\nHost: good.test\\r\\n"
          "Transfer-Encoding: chunked\\r\\n\\r\\n1\\r\\na\\r\\n0\\r\\n\\r\\n" + GET +
          "evil.test\\r\\n\\r\\n"),
+        ("no version", "GET /TOKEN\\r\\n"),
+        ("an absolute URI of another user",
+         "GET http://good.test@evil.test/TOKEN HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"),
+        ("an absolute URI with a backslash",
+         "GET http://evil.test\\\\good.test/TOKEN HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"),
+        ("an absolute URI of another scheme",
+         "GET ftp://evil.test/TOKEN HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"),
+        ("a Host with a percent sign", GET + "good.test%2eevil.test\\r\\n\\r\\n"),
+        ("a Host with an underscore for a name",
+         "GET /TOKEN HTTP/1.1\\r\\nHost: good.test\\r\\nHo_st: evil.test\\r\\nContent_Length: 4\\r\\n\\r\\n"),
+        ("a Host that Connection drops", "GET /TOKEN HTTP/1.1\\r\\nHost: good.test\\r\\n"
+         "Connection: close, Host\\r\\n\\r\\n"),
+        ("a wide Host", GET + "\\xef\\xbd\\x85vil.test\\r\\n\\r\\n"),
+        ("a change of protocol before it", "GET / HTTP/1.1\\r\\nHost: good.test\\r\\nConnection: Upgrade\\r\\n"
+         "Upgrade: websocket\\r\\n\\r\\n" + GET + "evil.test\\r\\n\\r\\n"),
+        ("a chunk's end of its own", "POST / HTTP/1.1\\r\\nHost: good.test\\r\\n"
+         "Transfer-Encoding: chunked\\r\\n\\r\\n0;a=\\nx\\r\\n\\r\\n" + GET + "evil.test\\r\\n\\r\\n"),
         ("HTTP/2 at once", "PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\nTOKEN")):
     row("a request with " + what, f"http('{text}')")
 row("a request byte by byte", f"http('{GET}evil.test\\r\\n\\r\\n', pieces=1)")
@@ -334,10 +354,22 @@ row("a request with a long head",
 row("a request that ends early", "s = tcp('good.test', 80, b'GET /' + T + b' HTTP/1.1\\r\\nHo'); "
     "s.shutdown(SHUT_WR); end(s)")
 row("a request on another port", f"http('{GET}evil.test\\r\\n\\r\\n', port=8080)")
+row("a request on the port of TLS", f"http('{GET}evil.test\\r\\n\\r\\n', port=443)")
 row("a request on a port of no meaning", f"http('{GET}evil.test\\r\\n\\r\\n', port=7777)")
 HELLO = "send_hello(hello(TOKEN.lower() + '.evil.test')"
 row("TLS for another name", HELLO + ")")
 row("TLS for another name, byte by byte", HELLO + ", pieces=1)")
+row("TLS for another name on the port of HTTP", HELLO + ", port=80)")
+row("TLS for another name on a port of no meaning", HELLO + ", port=7777)")
+for what, alert in (("an alert", "\\x15\\x03\\1\\0\\2\\1\\x5a"),
+                    ("an alert of an old version", "\\x15\\0\\n\\0\\2\\1\\x5a"),
+                    ("a change of keys", "\\x14\\x03\\x03\\0\\1\\1")):
+    row("TLS for another name behind " + what,
+        f"send_hello(b'{alert}' + hello(TOKEN.lower() + '.evil.test'), pieces=1)")
+row("TLS for another name behind the right one",
+    "send_hello(hello('good.test') + hello(TOKEN.lower() + '.evil.test'))")
+row("TLS for another name behind the question of PostgreSQL",
+    "send_hello(b'\\0\\0\\0\\x08\\4\\xd2\\x16\\x2f' + hello(TOKEN.lower() + '.evil.test'))")
 row("TLS for another name in two records",
     "h = hello(TOKEN.lower() + '.evil.test'); b = h[5:]; r = lambda p: h[:3] + "
     "struct.pack('>H', len(p)) + p; send_hello(r(b[:50]) + r(b[50:]))")

@@ -18,6 +18,7 @@ import time
 
 NEAR = ("93.184.216.1", "93.184.216.77")	# the second is one of two on one interface
 GOOD, EVIL, DNS = "93.184.216.34", "93.184.216.35", "93.184.216.53"
+NOBODY = "93.184.216.99"
 GOOD6, EVIL6 = "2606:2800::34", "2606:2800::35"
 METADATA, PRIVATE, SHARED = "169.254.169.254", "10.0.0.5", "100.64.0.5"
 NAT64, SIX_TO_FOUR = "64:ff9b::a00:5", "2002:a00:5::1"
@@ -28,7 +29,8 @@ STREAMS = (61, 80, 443, 7001, 7777, 8080)
 DATAGRAMS = (53, 123, 443, 7777, 9998, 9999)
 SLOW = "slow"				# a label whose names are never answered
 
-# What the DNS server says; a list is one answer after the other, `*` any label.
+# What the DNS server says; a list is one answer after the other, a tuple all at once (of
+# what is a name it says that it is the same), `*` any label.
 ZONE = {
     "good.test": GOOD, "evil.test": EVIL, "*.good.test": EVIL, "*.evil.test": EVIL,
     "evilgood.test": EVIL, "good.test.evil.test": EVIL, "xn--gd-fmca.test": EVIL,
@@ -37,12 +39,31 @@ ZONE = {
     "zero.wild.test": "0.0.0.0", "own.wild.test": NEAR[0], "second.wild.test": NEAR[1],
     "mapped.wild.test": "::ffff:10.0.0.5", "nat64.wild.test": NAT64,
     "six.wild.test": SIX_TO_FOUR, "local6.wild.test": UNIQUE_LOCAL, "loop6.wild.test": "::1",
-    "rebind.wild.test": [GOOD, METADATA],
+    "rebind.wild.test": [GOOD, METADATA], "mixed.wild.test": (NOBODY, PRIVATE),
+    "mixed6.wild.test": (UNIQUE_LOCAL, "2606:2800::99"), "same.wild.test": ("x.other.test", PRIVATE),
 }
 
 
 def ip(*words):
     subprocess.run(["ip", *words], check=True, stdin=subprocess.DEVNULL)
+
+
+def record(found):
+    """Its type and its bytes."""
+    if found[-1].isalpha() and ":" not in found:
+        return 5, b"".join(bytes([len(x)]) + x.encode() for x in found.split(".")) + b"\0"
+    if ":" in found:
+        return 28, socket.inet_pton(socket.AF_INET6, found)
+    return 1, socket.inet_pton(socket.AF_INET, found)
+
+
+def answers(records):
+    """Each about the question's name, or about what that is the same as."""
+    out, name = b"", b"\xc0\x0c"
+    for kind, raw in records:
+        out += name + struct.pack(">HHIH", kind, 1, 0, len(raw)) + raw
+        name = raw if kind == 5 else name
+    return out
 
 
 # --- recorders ------------------------------------------------------------------
@@ -109,7 +130,7 @@ class Recorder:
         for key in (".".join(labels), ".".join(["*"] + labels[1:])):
             if key in ZONE and SLOW not in labels[0]:
                 found = ZONE[key]
-                if isinstance(found, str):
+                if not isinstance(found, list):
                     return found
                 self.asked[name] = self.asked.get(name, -1) + 1
                 return found[min(self.asked[name] // 2, len(found) - 1)]
@@ -128,11 +149,10 @@ class Recorder:
         found = self.find(".".join(labels))
         if found is None:
             return data[:2] + b"\x81\x83\0\1\0\0\0\0\0\0" + question
-        raw = socket.inet_pton(socket.AF_INET6 if ":" in found else socket.AF_INET, found)
-        if kind != (28 if len(raw) == 16 else 1):
-            return data[:2] + b"\x81\x80\0\1\0\0\0\0\0\0" + question
-        return (data[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + question + b"\xc0\x0c" +
-                struct.pack(">HHIH", kind, 1, 0, len(raw)) + raw)
+        records = [r for r in map(record, [found] if isinstance(found, str) else found)
+                   if r[0] in (kind, 5)]
+        return (data[:2] + b"\x81\x80\0\1\0" + bytes([len(records)]) + b"\0\0\0\0" + question +
+                answers(records))
 
     def read(self, s):
         try:

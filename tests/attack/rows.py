@@ -173,6 +173,19 @@ row("the next policy, above where we work", "echo x > ../cordon.toml", opts="-w 
 row("the user's ceiling, moved away", "mv .config a", home="ws",
     setup="mkdir -p .config/cordon; printf '[files]\\nwrite = [\"/\"]\\n'"
     " > .config/cordon/cordon.toml", told="test ! -e .config/cordon/cordon.toml")
+RUN_BY_OTHERS = (
+    "opencode.json opencode.jsonc .opencode/x .roo/mcp.json .roomodes .kiro/x .amazonq/x .amp/x "
+    ".factory/x .junie/x .trae/x .qwen/x crush.json .crush.json .crushrc crushrc .openhands/setup.sh "
+    ".github/hooks/x.json .devcontainer.json .fleet/x mise.toml .mise.toml mise.local.toml .mise/x "
+    ".config/mise/x .vimrc .exrc .config/nvim/init.lua .emacs .emacs.d/x .tmux.conf .gdbinit")
+ONE_OF_THEM = f"n=; for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); %s && n=$i; done; test $n"
+row("protected: what harnesses and editors run, made", ONE_OF_THEM % "echo x >$i",
+    told=ONE_OF_THEM % "test -s $i")
+row("protected: what harnesses and editors run, changed", ONE_OF_THEM % "echo x >>$i",
+    told=ONE_OF_THEM % "test -s $i",
+    setup=f"for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); : >$i; done")
+row("protected: what harnesses and editors run, moved there",
+    ONE_OF_THEM % "echo x >f && mv f $i", told=ONE_OF_THEM % "test -s $i")
 row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
     setup="echo 'profile = \"worktree\"' > p.toml")
 row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")

@@ -715,6 +715,23 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$status" -eq 2 ]
 }
 
+@test "ps: names of folders and words do not speak to the terminal" {
+	dir=$(printf 'a\033]0;owned\a\n(session)\nvictim')
+	mkdir "$dir"
+	cd "$dir" || return
+	"$cordon" run -- sh -c 'touch ready; sleep 100' "$(printf '\302\233x\177')" &
+	pid=$!
+	soon test -e ready
+	out=$("$cordon" ps)
+	[[ "$out" == *'a\x1b]0;owned\x07\n(session)\nvictim: sh -c touch ready; sleep 100 \x9bx\x7f' ]]
+	run "$cordon" kill victim
+	[ "$status" -eq 1 ]
+	run "$cordon" kill "$(printf '\033[2J')"
+	[[ "$output" != *$'\033'* ]]
+	"$cordon" kill $pid
+	wait $pid || true
+}
+
 @test "the folder of live runs is not seen inside" {
 	export XDG_RUNTIME_DIR=$work/runtime
 	mkdir -m 700 runtime

@@ -287,6 +287,32 @@ network_mode = "no-network"'
 	gone "$mark"
 }
 
+@test "a link that the agent leaves does not lead a verifier to the tests" {
+	task t 'artifacts = ["/app/out"]
+[agent]
+command = "mkdir out; ln -s /tests/answer out/a; ln -s ../../tests/answer out/b; ln -s a out/c; ln -s ../tests/answer /logs/artifacts/d; ln -s /proc/self/root/tests/answer out/e; echo 41 >out/f; ln -s f out/g"
+[verifier]
+environment_mode = "separate"
+command = """for i in out/* /logs/artifacts/*; do
+	cmp -s $i /tests/answer && echo cheated by $i
+done; grep -q 41 out/g && echo 0 >/logs/verifier/reward.txt"""'
+	echo 42 >t/tests/answer
+	trial t
+	[ "$status" -eq 0 ]
+	result t 'p["verifier"]["stdout"] == "" and r["reward"] == 0 and "links" in r["warnings"][0]'
+	[ ! -L out/t/artifacts/app/out/a ]
+}
+
+@test "what cannot be kept of an agent does not spare it the verdict" {
+	simple t
+	# Too deep, too large, and (for a user) closed.
+	trial --agent 'cd /logs/artifacts; mkdir closed; chmod 0 closed; d=$(printf "d/%.0s" $(seq 99))
+mkdir -p "$d"; truncate -s 900G sparse' t
+	[ "$status" -eq 1 ]
+	result t 'r["status"] == "error" and "wrote no reward" in r["error"]["message"]'
+	result t 'r["warnings"] and p["verifier"]["verdict"] == "failed"'
+}
+
 @test "an environment that cannot be is refused before the agent runs" {
 	task t '[agent]
 command = "touch /logs/agent/ran"
@@ -361,6 +387,23 @@ workdir = "/etc/here"'
 	trial --agent "ls '$PWD/out/t' '$PWD/t'; cat '$PWD/out/t/policy.toml'; echo done >answer" t
 	[ "$status" -eq 0 ]
 	run ! grep -q 'policy.toml\|result\|output\|task.toml' out/t/output/agent.stdout
+}
+
+@test "what is to be kept from the agent is not seen where all commands can read" {
+	# A folder of a toolchain, as /opt is: commands read there.
+	simple "$HOME/go/tasks/a"
+	simple "$HOME/go/tasks/b"
+	echo known >"$HOME/go/known"
+	mkdir -p "$HOME/go/tasks/a/steps/x"
+	trial --agent 'cat ~/go/known; cat ~/go/tasks/*/tests/* ~/go/tasks/*/solution/* \
+		~/go/tasks/*/task.toml; ls ~/go/tasks/a/steps; echo done >answer' "$HOME/go/tasks"
+	[ "$status" -eq 0 ]
+	result a 'p["agent"]["stdout"] == "known\n" and r["reward"] == 1'
+	result b 'p["agent"]["stdout"] == "known\n"'
+	# Nor are there results where others would read them.
+	run "$cordon" trial -o "$HOME/go/out" "$HOME/go/tasks"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"lies in a place that can be read inside"* ]]
 }
 
 # ---- what goes wrong ----------------------------------------------------------------

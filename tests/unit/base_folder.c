@@ -127,7 +127,7 @@ static int go_deep(int dir, int levels, const char *name)
 
 static int copy(int from, int to, struct cordon_err *err)
 {
-	struct folder_room room = { 1 << 20, 1 << 20 };
+	struct folder_room room = { .bytes = 1 << 20, .entries = 1 << 20 };
 
 	return folder_copy(from, to, NULL, &room, err);
 }
@@ -162,7 +162,7 @@ static bool is_dockerfile(const char *name)
 static void test_copied_as_they_are(void)
 {
 	int from, to, below;
-	struct folder_room room = { 64, 64 };
+	struct folder_room room = { .bytes = 64, .entries = 64 };
 	struct cordon_err err = { 0 };
 	char target[32] = "";
 
@@ -190,7 +190,7 @@ static void test_copied_as_they_are(void)
 static void test_one_of_them(void)
 {
 	int from, to;
-	struct folder_room room = { 64, 64 };
+	struct folder_room room = { .bytes = 64, .entries = 64 };
 	struct cordon_err err = { 0 };
 
 	begin(false);
@@ -238,8 +238,10 @@ static void test_nothing_is_written_through(void)
 static void test_room_is_held(void)
 {
 	int from, to;
-	struct folder_room bytes = { 10, 9 }, fewer = { 9, 9 }, entries = { 99, 1 };
-	struct folder_room sparse = { 1 << 20, 9 };
+	struct folder_room bytes = { .bytes = 10, .entries = 9 };
+	struct folder_room fewer = { .bytes = 9, .entries = 9 };
+	struct folder_room entries = { .bytes = 99, .entries = 1 };
+	struct folder_room sparse = { .bytes = 1 << 20, .entries = 9 };
 	struct cordon_err err = { 0 };
 	struct stat st;
 	int fd;
@@ -261,6 +263,69 @@ static void test_room_is_held(void)
 	is_int(folder_copy_one(from, "a", to, &sparse, &err), -1, "is no smaller for that");
 	ok(fstatat(to, "a", &st, 0) == 0, "the one from before");
 	is_int(st.st_size, 5, "nothing of it was written first");
+}
+
+/* Whoever makes it pays for no block of it; nor does who copies it. */
+static void test_holes_stay_holes(void)
+{
+	int from, to, fd;
+	struct folder_room room = { .bytes = 64 << 20, .entries = 9 };
+	struct cordon_err err = { 0 };
+	struct stat st;
+	char end[4] = "";
+
+	begin(false);
+	from = folder("from");
+	to = folder("to");
+	put(from, "a", "begin", 0644);
+	fd = openat(from, "a", O_WRONLY | O_CLOEXEC);
+	ok(pwrite(fd, "end", 3, 32 << 20) == 3 && ftruncate(fd, 48 << 20) == 0,
+	   "a file with holes");
+	close(fd);
+	is_int(folder_copy_one(from, "a", to, &room, &err), 0, "%s", err.msg);
+	fd = openat(to, "a", O_RDONLY | O_CLOEXEC);
+	ok(fstat(fd, &st) == 0 && st.st_size == 48 << 20, "is as long as before");
+	ok(st.st_blocks < 2048, "and as small: %lld blocks", (long long)st.st_blocks);
+	ok(pread(fd, end, 3, 32 << 20) == 3 && strcmp(end, "end") == 0, "with what is in it");
+	close(fd);
+}
+
+/* Followed in another place, they would show what is there. */
+static void test_links_that_lead_out(void)
+{
+	static const struct { const char *target; bool kept; } links[] = {
+		{ "x", true }, { "./x/y", true }, { "../x", true }, { "/usr/bin/python3", true },
+		{ "..", true }, { "/tests/answer", false }, { "/", false }, { "../../x", false },
+		{ "../.././x", false }, { "x/../../../tests", false }, { "./..//..", false },
+		{ "/usr/../tests/answer", false }, { "/usrx", false }, { "x/..", false },
+		{ "/proc/self/root/tests", false },
+	};
+	int from, to, below, into;
+	struct folder_room room = { .bytes = 64, .entries = 64, .tame = true, .up = -1 };
+	struct cordon_err err = { 0 };
+	uint64_t n_wild = 0;
+	char name[8];
+
+	begin(false);
+	from = folder("from");
+	to = folder("to");
+	below = folder("from/top");
+	close(below);
+	below = folder("from/top/below");
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		snprintf(name, sizeof(name), "%zu", i);
+		ok(symlinkat(links[i].target, below, name) == 0, "a link");
+		n_wild += !links[i].kept;
+	}
+	is_int(folder_copy_one(from, "top", to, &room, &err), 0, "%s", err.msg);
+	into = openat(to, "top/below", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		snprintf(name, sizeof(name), "%zu", i);
+		is_int(mode_of(into, name) != 0, links[i].kept, "a link to %s", links[i].target);
+	}
+	is_int((long long)room.n_wild, (long long)n_wild, "those left out are counted");
+	close(into);
+	close(below);
 }
 
 static void test_too_deep_to_copy(void)
@@ -565,6 +630,8 @@ int main(void)
 		TAP(test_one_of_them),
 		TAP(test_nothing_is_written_through),
 		TAP(test_room_is_held),
+		TAP(test_holes_stay_holes),
+		TAP(test_links_that_lead_out),
 		TAP(test_too_deep_to_copy),
 		TAP(test_closed_to_read),
 		TAP(test_cleared_however_deep),

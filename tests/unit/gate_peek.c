@@ -53,6 +53,7 @@ static const struct row others[] = {
 	OTHER("a method and LF", "GET\n"),
 	OTHER("JSON", "{\"jsonrpc\":\"2.0\"}"),
 	OTHER("nearly an SSL 2 hello", "\x80\x2e\x01\x03\x08xyz"),
+	OTHER("MySQL", "\x15\1\0\1\x8d\xa6\x0f\0\0\0\0\1"),
 	OTHER("nothing", ""),
 };
 

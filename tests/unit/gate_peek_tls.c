@@ -192,12 +192,30 @@ static void test_malformed(void)
 
 static void test_other_beginnings(void)
 {
+	static const struct extension ext[] = { TLS13, OTHER };
+	/* Go and the JDK take a hello behind the first four of them. */
+	static const char *const records[] = {
+		"\x15\x03\x01\0\x02\x01\x5a", "\x15\x0a\x01\0\x02\x01\x5a",
+		"\x15\0\x0a\0\x02\x01\x5a", "\x15\x0f\xff\0\x02\x01\x64",
+		"\x14\x03\x03\0\x01\x01", "\x17\x03\x03\0\x02\0",
+	};
+
 	out.n = 0;
 	put(&out, "\x80\x2e\x01\x03\x01\0\x15\0\0\0\x10", 11);
 	check_bytes("an SSL 2 hello for TLS 1.0", PEEK_REFUSED, PEEK_TLS_OLD);
 	out.n = 0;
 	put(&out, "\x81\x2e\x01\0\x02\0\x15\0\0\0\x10", 11);
 	check_bytes("an SSL 2 hello", PEEK_REFUSED, PEEK_TLS_OLD);
+	/* Both lengths hold a line feed. */
+	out.n = 0;
+	put(&out, "\x81\x0a\x01\x03\x01\0\x15\0\0\0\x10", 11);
+	check_bytes("an SSL 2 hello that looks like a line", PEEK_REFUSED, PEEK_TLS_OLD);
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		out.n = 0;
+		put(&out, records[i], 7);
+		put_hello(&out, ext, 2, 16384);
+		check_bytes("another record before the hello", PEEK_REFUSED, PEEK_TLS_BAD);
+	}
 	out.n = 0;
 	put(&out, "\x16\x16\x16 hello", 9);
 	check_bytes("what only begins like a record", PEEK_REFUSED, PEEK_TLS_BAD);

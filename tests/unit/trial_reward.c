@@ -168,6 +168,26 @@ static void make_huge(const char *name, off_t size)
 	close(fd);
 }
 
+static void put_names(unsigned n)
+{
+	cleanup_buf struct buf out = BUF(MAX_REWARD_BYTES);
+
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&out, "%s\"n%u\": 1", i ? ", " : "{", i);
+	buf_putc(&out, '}');
+	put("reward.json", buf_text(&out));
+}
+
+/* Joining costs the square of it. */
+static void test_many_names(void)
+{
+	begin();
+	put_names(MAX_REWARDS);
+	ok(strstr(read_all(), "\"n9\":1.0"), "as many as may be: %s", read_all());
+	put_names(MAX_REWARDS + 1);
+	ok(strstr(read_all(), "has more than 1024 names"), "one more: %s", read_all());
+}
+
 static void test_huge(void)
 {
 	char *deep = malloc(2 * 100000 + 1);
@@ -301,6 +321,7 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){ TAP(test_numbers_of_a_text), TAP(test_no_numbers),
 					    TAP(test_tables), TAP(test_which_one), TAP(test_huge),
+					    TAP(test_many_names),
 					    TAP(test_no_plain_files), TAP(test_joined),
 					    TAP(test_floors), TAP_END });
 }
