@@ -215,7 +215,7 @@ int cordon_session_network(const char *id, const char *mode, const char *const *
 /* More hosts, within the ceilings, for a time or (NULL) until the phase ends. */
 int cordon_session_allow(const char *id, const char *const *hosts, size_t n, const char *duration,
 			 struct cordon_answer *ret, struct cordon_err *err);
-/* What it does at the moment, in JSON on one line or on many. */
+/* What it does at the moment: a line for each thing, or JSON. */
 int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 			  struct cordon_err *err);
 

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "lib/answer.h"
+#include "lib/status.h"
 #include "lib/tell.h"
 #include "policy/quantity.h"
 #include "super/live.h"
@@ -66,14 +67,25 @@ int cordon_session_allow(const char *id, const char *const *hosts, size_t n, con
 	return ask(id, &o, ret, err);
 }
 
+static int say_status(struct cordon_answer *answer, struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES);
+	int rc = status_print(str_from(answer->text), &out, err);
+
+	free(answer->text);
+	answer->text = rc == 0 ? buf_take(&out) : NULL;
+	return rc == 0 && !answer->text ? err_nomem(err) : rc;
+}
+
 int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 			  struct cordon_err *err)
 {
 	cleanup_control_out struct control_out o;
 
 	control_out_init(&o, CONTROL_STATUS);
-	o.head.numbers[0] = json;
-	return ask(id, &o, ret, err);
+	if (ask(id, &o, ret, err) < 0)
+		return -1;
+	return json ? 0 : say_status(ret, err);
 }
 
 /* ---- a command ---------------------------------------------------------- */

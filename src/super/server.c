@@ -151,10 +151,11 @@ void server_print_status(const struct server *s, struct json_out *j)
 	denials_print(&s->tree->reporter->res->denials, j);
 }
 
-static int answer_status(struct client *c, struct control_message *m, struct cordon_err *err)
+static int answer_status(struct client *c, struct control_message *m UNUSED,
+			 struct cordon_err *err)
 {
 	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES / 2);
-	struct json_out j = { .out = &out, .indent = m->head.numbers[0] ? 0 : 2 };
+	struct json_out j = { .out = &out };
 
 	json_open(&j, '{');
 	server_print_status(c->server, &j);

@@ -697,6 +697,18 @@ for fd in (0, 1, 2):
 	swept
 }
 
+@test "status for people: a line for each thing" {
+	start --allow-host a.test --connect-to a.test:80:127.0.0.1:9
+	inside getent hosts b.test || true
+	run -0 "$cordon" session status s
+	[[ "$output" == *"id           "*", called s"* ]]
+	[[ "$output" == *"phase        none, generation 1"* ]]
+	[[ "$output" == *"network      allowlist: a.test"* ]]
+	[[ "$output" == *"memory       "*" KB of 4194304 KB"* ]]
+	[[ "$output" == *"denied       b.test (1×) not in the allowlist"* ]]
+	[[ "$output" != *"{"* ]]
+}
+
 @test "two hundred sessions" {
 	[ -n "${CORDON_MANY-}" ] || skip "set CORDON_MANY to start them"
 	for i in $(seq 200); do
