@@ -10,6 +10,7 @@
 # shellcheck disable=SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
+load wait
 
 setup() {
 	cordon=${CORDON:-build/cordon}
@@ -32,26 +33,6 @@ json() {
 import json, sys
 d = json.load(sys.stdin)
 assert ($1), d"
-}
-
-# Wait up to 5 s until the command succeeds.
-soon() {
-	for _ in $(seq 100); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-# A number of seconds that no other sleep on this machine has.
-marker() {
-	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
-}
-
-gone() {
-	! pgrep -f "sleep $1" >/dev/null
 }
 
 @test "the command's own exit codes" {

@@ -9,6 +9,7 @@
 # shellcheck disable=SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
+load wait
 
 setup() {
 	cordon=${CORDON:-build/cordon}
@@ -56,30 +57,6 @@ assert ($1), d" "$output"
 supervisor() {
 	"$cordon" session status s --json |
 		/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'
-}
-
-# Wait up to 5 s until the command succeeds.
-soon() {
-	for _ in $(seq 100); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-# A number of seconds that no other sleep on this machine has.
-marker() {
-	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
-}
-
-gone() {
-	! pgrep -f "sleep $1" >/dev/null
-}
-
-runs() {
-	pgrep -f "sleep $1" >/dev/null
 }
 
 has_gate() {
@@ -180,7 +157,7 @@ except OSError:
 	start
 	mark=$(marker)
 	"$cordon" session exec s -- sleep "$mark" 3>&- &
-	soon runs "$mark"
+	soon sleeps "$mark"
 	run -124 "$cordon" session exec s --timeout 100ms -- sh -c 'trap "" TERM; sleep 10; sleep 10'
 	run -124 "$cordon" session exec s --timeout 100ms --json -- sh -c 'echo before; sleep 10'
 	json "d['timed_out'] and d['limit'] == 'wall' and d['stdout'] == 'before\n'"
@@ -188,7 +165,7 @@ except OSError:
 	other=$(marker)
 	run -124 "$cordon" session exec s --timeout 300ms -- sh -c "set -m; (trap '' TERM; sleep $other; sleep $other) & wait"
 	soon gone "$other"
-	runs "$mark"
+	sleeps "$mark"
 	"$cordon" session stop s
 	wait
 	gone "$mark"
@@ -200,7 +177,7 @@ except OSError:
 	inside sh -c "echo kept >/tmp/file; echo here >file; sleep $mark & :" >/dev/null </dev/null 2>&1
 	[ "$(inside cat /tmp/file)" = kept ]
 	[ "$(cat file)" = here ]
-	runs "$mark"
+	sleeps "$mark"
 	soon inside sh -c 'cat /proc/[0-9]*/comm | grep -q sleep'
 	inside setsid -f sh -c "trap '' TERM HUP INT; while :; do sleep $mark; done" >/dev/null 2>&1
 	inside sh -c "sleep $mark & kill -STOP \$!" >/dev/null 2>&1
@@ -455,7 +432,7 @@ TOML
 	"$cordon" session start --name owned --owner "$owner"
 	mark=$(marker)
 	"$cordon" session exec owned -- sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
-	runs "$mark"
+	sleeps "$mark"
 	kill -9 "$owner"
 	soon eval '[ -z "$(ls "$live")" ]'
 	gone "$mark"
@@ -470,7 +447,7 @@ TOML
 	inside sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
 	"$cordon" session exec s --json -- sleep "$mark" >result 3>&- &
 	client=$!
-	soon runs "$mark"
+	soon sleeps "$mark"
 	kill -9 "$(supervisor)"
 	soon gone "$mark"
 	wait "$client" && false
@@ -508,7 +485,7 @@ TOML
 	kill -9 "$client"
 	soon gone "$mark"
 	grep -q hup heard
-	runs "$other"
+	sleeps "$other"
 	status_is "d['commands'] == 0"
 }
 

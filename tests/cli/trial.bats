@@ -9,6 +9,7 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load wait
 
 setup() {
 	cordon=${CORDON:-build/cordon}
@@ -30,30 +31,6 @@ teardown() {
 
 nothing_lives() {
 	[ -z "$(ls -A "$live" 2>/dev/null)" ]
-}
-
-# Wait up to 10 s until the command succeeds.
-soon() {
-	for _ in $(seq 200); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-# A number of seconds that no other sleep on this machine has.
-marker() {
-	echo "$((100000 + RANDOM % 1000)).$$$RANDOM"
-}
-
-sleeps() {
-	pgrep -f "^sleep $1" >/dev/null
-}
-
-gone() {
-	! sleeps "$1"
 }
 
 # task NAME [TEXT]: a folder with that task.toml
