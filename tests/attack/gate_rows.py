@@ -351,6 +351,12 @@ row("a request byte by byte", f"http('{GET}evil.test\\r\\n\\r\\n', pieces=1)")
 row("a request with a long head",
     "http('GET /TOKEN HTTP/1.1\\r\\n' + 'A: ' + 'b' * 90000 + "
     "'\\r\\nHost: evil.test\\r\\n\\r\\n')")
+for what, prefix in (("empty lines", "\\r\\n' * 9000 + '"), ("blanks", "' + ' ' * 17000 + '"),
+                     ("a line of its own", "' + 'x' * 17000 + '\\r\\n")):
+    row("a request behind a great deal of " + what,
+        f"http('{prefix}{GET}evil.test\\r\\n\\r\\n')")
+row("a request with a long method",
+    "http('A' * 17000 + ' /TOKEN HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n', port=7777)")
 row("a request that ends early", "s = tcp('good.test', 80, b'GET /' + T + b' HTTP/1.1\\r\\nHo'); "
     "s.shutdown(SHUT_WR); end(s)")
 row("a request on another port", f"http('{GET}evil.test\\r\\n\\r\\n', port=8080)")
