@@ -104,7 +104,7 @@ static struct peek_step be_opening(struct peek *p, enum opening o, const unsigne
 }
 
 /* What a byte leads to, and a line. */
-enum next { NEXT_GO, NEXT_HTTP, NEXT_OTHER, NEXT_REFUSE };
+enum next { NEXT_GO, NEXT_HTTP, NEXT_OTHER, NEXT_LONG, NEXT_REFUSE };
 
 static void end_line(struct peek *p)
 {
@@ -118,6 +118,19 @@ static bool is_late_request(const struct peek_line *l)
 	return peek_line_is_request(l) && (l->last_is_version || l->n_scheme == 3);
 }
 
+/* That many bytes, and no verdict: may a request still come of them?  Servers skip
+ * blanks without end, and take words of any length for a method or a target.  On a
+ * port where nothing else is expected, no beginning at all is too strange. */
+static bool may_be_late(const struct peek *p)
+{
+	static const uint16_t ports[] = { 80, 8000, 8080 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ports) && !p->is_switched; i++)
+		if (p->to.port == ports[i])
+			return true;
+	return p->in_first && p->line.first_is_token;
+}
+
 /* Servers differ in what ends a line (for JDK's own only CR LF does), and some do
  * not look for a version; but no request goes elsewhere without a version at the
  * end of its line or a Host in its head.  So after a first line that is none the
@@ -126,6 +139,8 @@ static enum next watch_byte(struct peek *p, unsigned char c)
 {
 	bool is_due = c == (p->n_ends % 2 ? '\n' : '\r');
 
+	if (p->watched++ >= MAX_PEEK_LINE)
+		return may_be_late(p) ? NEXT_LONG : NEXT_OTHER;
 	p->n_ends = is_due ? p->n_ends + 1 : c == '\r';
 	if (c != '\n' && (c != '\r' || p->in_first)) {
 		peek_line_add(&p->line, c);
@@ -139,6 +154,16 @@ static enum next watch_byte(struct peek *p, unsigned char c)
 	if (p->had_words && peek_line_is_host(&p->line))
 		return NEXT_REFUSE;
 	return p->n_ends >= 4 ? NEXT_OTHER : NEXT_GO;
+}
+
+static struct peek_step end_watch(struct peek *p, enum next next, const unsigned char *b, size_t n)
+{
+	if (next == NEXT_HTTP)
+		return be_http(p, b, n);
+	if (next == NEXT_OTHER)
+		return be_other(p, n);
+	p->refusal.reason = next == NEXT_LONG ? PEEK_HEAD_LONG : PEEK_REQUEST_LINE;
+	return (struct peek_step){ PEEK_REFUSED, p->seen, p->seen };
 }
 
 /* Bytes that may not be HTTP and are not TLS pass, and are watched. */
@@ -157,17 +182,11 @@ static struct peek_step watch(struct peek *p, const unsigned char *b, size_t n)
 
 		if (o != N_OPENINGS)
 			return be_opening(p, o, b, n);
-		next = p->watched++ < MAX_PEEK_LINE ? watch_byte(p, b[p->seen]) : NEXT_OTHER;
+		next = watch_byte(p, b[p->seen]);
 		p->seen += next == NEXT_GO;
 	}
-	if (next == NEXT_HTTP)
-		return be_http(p, b, n);
-	if (next == NEXT_OTHER)
-		return be_other(p, n);
-	if (next == NEXT_REFUSE) {
-		p->refusal.reason = PEEK_REQUEST_LINE;
-		return (struct peek_step){ PEEK_REFUSED, p->seen, p->seen };
-	}
+	if (next != NEXT_GO)
+		return end_watch(p, next, b, n);
 	/* Only a first line may have to be read again, as a request, or an opening. */
 	if (p->in_first || p->watched < MAX_OPENING)
 		return (struct peek_step){ PEEK_GO, n, 0 };

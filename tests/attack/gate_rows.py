@@ -282,10 +282,11 @@ for what, host in (
         ("for a private address by NAT64", "nat64.wild.test"),
         ("for a private address by 6to4", "six.wild.test"),
         ("for a unique local address", "local6.wild.test"),
-        ("for a private address and another", "mixed.wild.test"),
-        ("for a unique local address and another", "mixed6.wild.test"),
         ("that is the same as another for a private address", "same.wild.test")):
     row("a name " + what, f"end(tcp({host!r}))")
+for what, host in (("private", "mixed.wild.test"), ("unique local", "mixed6.wild.test")):
+    row(f"a name for a {what} address and another where nobody is",
+        f"s = create_connection(({host!r}, 7777), 1); s.sendall(T); end(s)")
 row("a name that is rebound", "end(tcp('rebind.wild.test', data=b'x')); time.sleep(5.2)\n"
     "end(tcp('rebind.wild.test'))", alone="in the open each try asks anew")
 row("another port of an allowed name", "end(tcp('good.test'))", opts="--allow-host good.test:80")
@@ -351,6 +352,12 @@ row("a request byte by byte", f"http('{GET}evil.test\\r\\n\\r\\n', pieces=1)")
 row("a request with a long head",
     "http('GET /TOKEN HTTP/1.1\\r\\n' + 'A: ' + 'b' * 90000 + "
     "'\\r\\nHost: evil.test\\r\\n\\r\\n')")
+for what, prefix in (("empty lines", "\\r\\n' * 9000 + '"), ("blanks", "' + ' ' * 17000 + '"),
+                     ("a line of its own", "' + 'x' * 17000 + '\\r\\n")):
+    row("a request behind a great deal of " + what,
+        f"http('{prefix}{GET}evil.test\\r\\n\\r\\n')")
+row("a request with a long method",
+    "http('A' * 17000 + ' /TOKEN HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n', port=7777)")
 row("a request that ends early", "s = tcp('good.test', 80, b'GET /' + T + b' HTTP/1.1\\r\\nHo'); "
     "s.shutdown(SHUT_WR); end(s)")
 row("a request on another port", f"http('{GET}evil.test\\r\\n\\r\\n', port=8080)")

@@ -162,13 +162,29 @@ static void test_late_requests(void)
 static void test_limits(void)
 {
 	static char text[2 * MAX_PEEK_LINE];
+	/* Python, Go, Node and the JDK take a request behind, or after, all but the last. */
+	static const struct { const char *start; char fill; enum peek_verdict verdict; } lines[] = {
+		{ "", 'a', PEEK_REFUSED },	{ "", ' ', PEEK_REFUSED },
+		{ "", '\n', PEEK_REFUSED },	{ "\r\n", '\r', PEEK_REFUSED },
+		{ "get", '\t', PEEK_REFUSED },	{ "foo /", 'a', PEEK_REFUSED },
+		{ "a /b c", ' ', PEEK_REFUSED }, { "{", 'a', PEEK_RAW },
+		{ "\x7f", 'a', PEEK_RAW },	{ "", '\0', PEEK_RAW },
+	};
+	struct stream plain = any;
 	struct stream_end e;
 
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		memset(text, lines[i].fill, sizeof(text));
+		memcpy(text, lines[i].start, strlen(lines[i].start));
+		e = stream_feed(&any, text, MAX_PEEK_LINE, 0, 1);
+		is_int(e.verdict, PEEK_GO, "the longest line without an end is watched");
+		e = stream_feed(&any, text, MAX_PEEK_LINE + 1, 0, 1);
+		is_int(e.verdict, lines[i].verdict, "a longer one after '%s'", lines[i].start);
+		plain.port = 80;
+		e = stream_feed(&plain, text, MAX_PEEK_LINE + 1, 0, 1);
+		is_int(e.verdict, PEEK_REFUSED, "whatever it is on the port of HTTP");
+	}
 	memset(text, 'a', sizeof(text));
-	e = stream_feed(&any, text, MAX_PEEK_LINE, 0, 1);
-	is_int(e.verdict, PEEK_GO, "the longest line without an end is watched");
-	e = stream_feed(&any, text, MAX_PEEK_LINE + 1, 0, 1);
-	is_int(e.verdict, PEEK_RAW, "a longer one is no request");
 	memcpy(text, "GET /", 5);
 	for (size_t piece = 1; piece < sizeof(text); piece *= 3) {
 		e = stream_feed(&any, text, sizeof(text), 0, piece);
