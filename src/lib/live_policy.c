@@ -313,7 +313,7 @@ static int wish(const struct live_policy *p, const struct control_message *m, st
 	}
 }
 
-static int change(void *arg, const struct control_message *m, const struct plan_net **ret_net,
+static int change(void *arg, const struct control_message *m, struct session_change *ret,
 		  struct cordon_err *err)
 {
 	struct live_policy *p = arg;
@@ -332,7 +332,8 @@ static int change(void *arg, const struct control_message *m, const struct plan_
 		return -1;
 	}
 	p->next = g;
-	*ret_net = g->net;
+	ret->net = g->net;
+	limits_compile(g->section, false, &ret->limits);
 	return 0;
 }
 

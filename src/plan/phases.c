@@ -1,8 +1,9 @@
 /* The phases of a session; see phases.h.
  *
- * The namespaces, the files, the limits of the tree and the sockets inside are
- * made once.  What a phase changes is which hosts are allowed, the environment of
- * new commands, and the limits that each process has by itself.
+ * The namespaces, the files, most limits of the tree and the sockets inside are
+ * made once.  What a phase changes is which hosts are allowed, the tree's memory and
+ * CPU time, the environment of new commands, and the limits that each process has by
+ * itself.
  */
 #include "plan/phases.h"
 
@@ -25,10 +26,9 @@ bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 	return r->session && caps->net && caps->tproxy && !phases_are_open(p, r);
 }
 
-/* Those of the whole tree. */
-static const enum field_id tree_fields[] = { F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_CPUS,
-					     F_LIMITS_PROCESSES, F_LIMITS_DISK, F_NETWORK_EXPOSE,
-					     F_NETWORK_UPSTREAM_PROXY };
+/* Of the whole tree, and made with it. */
+static const enum field_id tree_fields[] = { F_LIMITS_CPUS, F_LIMITS_PROCESSES, F_LIMITS_DISK,
+					     F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY };
 
 static int check_fixed(const struct policy *p, const struct phase *phase, struct cordon_err *err)
 {

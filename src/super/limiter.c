@@ -95,6 +95,11 @@ bool limiter_is_entered(enum host_cgroup cgroup)
 	return mechanisms[cgroup]->open_entries != NULL;
 }
 
+static int64_t to_us(int64_t ms)
+{
+	return ms > INT64_MAX / 1000 ? INT64_MAX : ms * 1000;
+}
+
 int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *limits,
 		   enum host_cgroup cgroup, struct limiter **ret, struct cordon_err *err)
 {
@@ -107,7 +112,7 @@ int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *
 	if (!l)
 		return err_nomem(err);
 	l->ops = mechanisms[cgroup];
-	l->cpu_limit_us = limits->cpu_ms > INT64_MAX / 1000 ? INT64_MAX : limits->cpu_ms * 1000;
+	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	l->n_cpus = MAX(l->n_cpus, 1);
 	l->state = l->ops->open(paths, limits, err);
@@ -163,6 +168,15 @@ void limiter_add_sockets(struct limiter *l, int fd)
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err)
 {
 	return l->ops->start ? l->ops->start(l->state, proc_fd, init, err) : 0;
+}
+
+int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)
+{
+	if (l->ops->change(l->state, limits->memory, err) < 0)
+		return -1;
+	l->cpu_limit_us = to_us(limits->cpu_ms);
+	l->cpu_due_us = 0;
+	return 0;
 }
 
 /* How long the rest of the CPU limit lasts when every CPU works on it. */

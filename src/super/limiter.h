@@ -87,6 +87,11 @@ int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err 
  * *ret_wait_us: when to look again at the latest (-1: never).  Does not block
  * and does not allocate. */
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
+/* Other limits of memory and CPU time, while the tree lives; the rest of `limits`
+ * does not count.  Refused where more memory is in use; then the old ones hold, or
+ * less. */
+int limiter_change(struct limiter *l, const struct plan_limits *limits,
+		   struct cordon_err *err) MUST_USE;
 /* A descriptor that is readable (POLLIN) while a check is due at once, or -1. */
 int limiter_event_fd(const struct limiter *l);
 /* After the tree is gone: what it used.  Own accounting only saw samples: the

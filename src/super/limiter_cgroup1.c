@@ -103,20 +103,47 @@ static int make_groups(struct state *s, const struct limiter_paths *paths, struc
 	return 0;
 }
 
-static int set_limits(struct state *s, const struct plan_limits *limits, struct cordon_err *err)
-{
-	const struct cgroup *memory = group(s, MEMORY);
+#define MEMORY_FILE	"memory.limit_in_bytes"
+#define SWAP_FILE	"memory.memsw.limit_in_bytes"
 
-	if (limits->memory != INT64_MAX) {
-		if (cgroup_write_number(memory, "memory.limit_in_bytes", limits->memory, err) < 0)
-			return -1;
-		/* With swap it may not be more either; without that counter, no swap. */
-		if (faccessat(memory->fd, "memory.memsw.limit_in_bytes", F_OK, 0) < 0)
+/* INT64_MAX: none.  The kernel refuses a limit with swap below the one without, so
+ * the order depends on the way. */
+static int set_memory(const struct cgroup *memory, int64_t bytes, bool grows,
+		      struct cordon_err *err)
+{
+	static const char *const files[] = { MEMORY_FILE, SWAP_FILE };
+	int64_t n = bytes == INT64_MAX ? -1 : bytes;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *file = files[grows ? ARRAY_SIZE(files) - 1 - i : i];
+
+		if (file == files[1] && faccessat(memory->fd, file, F_OK, 0) < 0)
 			cgroup_try_write(memory->fd, "memory.swappiness", "0");
-		else if (cgroup_write_number(memory, "memory.memsw.limit_in_bytes",
-					     limits->memory, err) < 0)
+		else if (cgroup_write_number(memory, file, n, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int cgroup1_change(void *state, int64_t bytes, struct cordon_err *err)
+{
+	const struct cgroup *memory = group(state, MEMORY);
+	int64_t before = cgroup_read_number(memory->fd, MEMORY_FILE);
+	struct cordon_err ignored;
+
+	if (set_memory(memory, bytes, bytes > before, err) == 0)
+		return 0;
+	/* What could be made smaller may stay so. */
+	(void)!set_memory(memory, before, true, &ignored);
+	return err_wrap(err, "limits.memory");
+}
+
+static int set_limits(struct state *s, const struct plan_limits *limits, struct cordon_err *err)
+{
+	/* With swap it may not be more either; without that counter, no swap. */
+	if (limits->memory != INT64_MAX &&
+	    set_memory(group(s, MEMORY), limits->memory, false, err) < 0)
+		return -1;
 	if (limits->processes == INT64_MAX)
 		return 0;
 	return cgroup_write_number(group(s, PIDS), "pids.max", limits->processes, err);
@@ -317,6 +344,7 @@ static void cgroup1_usage(void *state, struct limiter_usage *ret)
 const struct limiter_ops limiter_cgroup1 = {
 	.probe = cgroup1_probe,
 	.open = cgroup1_open,
+	.change = cgroup1_change,
 	.close = cgroup1_close,
 	.event_fd = cgroup1_event_fd,
 	.join = cgroup1_join,

@@ -145,6 +145,19 @@ static int set_limits(const struct cgroup *g, const struct plan_limits *limits,
 	return cgroup_write_number(g, "pids.max", limits->processes, err);
 }
 
+static int cgroup2_change(void *state, int64_t bytes, struct cordon_err *err)
+{
+	const struct cgroup *g = &((struct state *)state)->tree;
+
+	/* The kernel would take it, and kill. */
+	if (cgroup_read_number(g->fd, "memory.current") > bytes)
+		return err_set(err, CORDON_E_HOST, "limits.memory: more than %lld bytes are in use",
+			       (long long)bytes);
+	if (bytes == INT64_MAX)
+		return cgroup_write(g, "memory.max", "max", err);
+	return cgroup_write_number(g, "memory.max", bytes, err);
+}
+
 /* A file of a cgroup always polls as readable and says POLLPRI for news; in an
  * epoll set that looks for the latter, the set is readable for news. */
 static int open_events(struct state *s, struct cordon_err *err)
@@ -287,6 +300,7 @@ static void cgroup2_usage(void *state, struct limiter_usage *ret)
 const struct limiter_ops limiter_cgroup2 = {
 	.probe = cgroup2_probe,
 	.open = cgroup2_open,
+	.change = cgroup2_change,
 	.close = cgroup2_close,
 	.cgroup_fd = cgroup2_cgroup_fd,
 	.event_fd = cgroup2_event_fd,

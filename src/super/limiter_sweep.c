@@ -328,6 +328,13 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	return s;
 }
 
+/* What is over it by now is found at the next look. */
+static int sweep_change(void *state, int64_t memory, struct cordon_err *err UNUSED)
+{
+	((struct state *)state)->limit = memory;
+	return 0;
+}
+
 static void sweep_close(void *state)
 {
 	struct state *s = state;
@@ -420,6 +427,7 @@ static void sweep_usage(void *state, struct limiter_usage *ret)
 
 const struct limiter_ops limiter_sweep = {
 	.open = sweep_open,
+	.change = sweep_change,
 	.close = sweep_close,
 	.add_fs = sweep_add_fs,
 	.add_sockets = sweep_add_sockets,

@@ -56,10 +56,27 @@ static int refuse(const struct client *c, const struct cordon_err *err)
 
 /* ---- the network -------------------------------------------------------- */
 
-/* One atomic step: the gate holds the new one, or everything stays. */
+/* Limits first: they can be taken back.  If not, there is nothing that holds as it
+ * should, and everything ends. */
+static int change_tree(struct server *s, const struct session_change *change,
+		       struct cordon_err *err)
+{
+	struct plan_limits before = s->tree->limits;
+	struct cordon_err ignored;
+
+	if (s->session && tree_change_limits(s->tree, &change->limits, err) < 0)
+		return -1;
+	if (!s->tree->network.gate || gate_set_policy(s->tree->network.gate, change->net, err) == 0)
+		return 0;
+	if (s->session && tree_change_limits(s->tree, &before, &ignored) < 0)
+		tree_kill(s->tree);
+	return -1;
+}
+
+/* One atomic step: the tree holds the new one, or everything stays. */
 static int change_network(struct server *s, const struct control_message *m, struct cordon_err *err)
 {
-	const struct plan_net *net;
+	struct session_change change;
 	struct gate_status gate;
 	int rc;
 
@@ -67,9 +84,9 @@ static int change_network(struct server *s, const struct control_message *m, str
 		return err_set(err, CORDON_E_HOST,
 			       "this cordon was started without a gate, so its network cannot "
 			       "change; start a session, or a run with an allowlist");
-	if (s->ops->change(s->ops->arg, m, &net, err) < 0)
+	if (s->ops->change(s->ops->arg, m, &change, err) < 0)
 		return -1;
-	rc = s->tree->network.gate ? gate_set_policy(s->tree->network.gate, net, err) : 0;
+	rc = change_tree(s, &change, err);
 	s->ops->settle(s->ops->arg, rc == 0);
 	if (rc < 0)
 		return -1;

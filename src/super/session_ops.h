@@ -15,11 +15,17 @@ struct session_command {
 	const char *what;	/* then: what was looked at */
 };
 
+struct session_change {
+	const struct plan_net *net;
+	struct plan_limits limits;
+};
+
 struct session_ops {
-	/* What the network is after PHASE, NETWORK or ALLOW (`m`), or, with NULL,
-	 * when what was allowed for a time is over.  *ret_net lives until the next
-	 * change but one is kept; nothing has changed yet. */
-	int (*change)(void *arg, const struct control_message *m, const struct plan_net **ret_net,
+	/* What the network and the limits of a session are after PHASE, NETWORK or ALLOW
+	 * (`m`), or, with NULL, when what was allowed for a time is over.  What is
+	 * returned lives until the next change but one is kept; nothing has changed
+	 * yet. */
+	int (*change)(void *arg, const struct control_message *m, struct session_change *ret,
 		      struct cordon_err *err);
 	/* The last change holds from now on, or is forgotten. */
 	void (*settle)(void *arg, bool holds);

@@ -34,6 +34,7 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 		.userns = -1,
 		.mntns = -1,
 		.look_at_us = INT64_MAX,
+		.limits = plan->limits,
 	};
 	caller_init(&t->caller);
 }
@@ -205,6 +206,17 @@ bool tree_read_denials(struct tree *t)
 		}
 	}
 	return !t->guard;
+}
+
+int tree_change_limits(struct tree *t, const struct plan_limits *limits, struct cordon_err *err)
+{
+	if (limits->memory == t->limits.memory && limits->cpu_ms == t->limits.cpu_ms)
+		return 0;
+	if (limiter_change(t->limiter, limits, err) < 0)
+		return -1;
+	t->limits = *limits;
+	t->look_at_us = 0;
+	return 0;
 }
 
 enum limit_kind tree_check(struct tree *t)

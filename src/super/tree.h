@@ -31,6 +31,7 @@ struct tree {
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	struct caller caller;	/* what this process was before */
 	int64_t look_at_us;	/* when the limits are due */
+	struct plan_limits limits;	/* that hold; those of the plan at first */
 	const char *blocked;	/* the message of the last command that was refused */
 };
 
@@ -54,6 +55,9 @@ int tree_start_guard(struct tree *t, struct cordon_err *err) MUST_USE;
 bool tree_read_denials(struct tree *t);
 /* The limits of the tree, where they are due; each is said once. */
 enum limit_kind tree_check(struct tree *t);
+/* Other limits of memory and CPU time from now on; -1: the old ones hold, or less. */
+int tree_change_limits(struct tree *t, const struct plan_limits *limits,
+		       struct cordon_err *err) MUST_USE;
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 /* When tree_check() is due, the log is to be written, or the network has to work. */
 int64_t tree_next_us(const struct tree *t);

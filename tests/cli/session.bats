@@ -268,9 +268,9 @@ TOML
 }
 
 @test "what a phase cannot change is refused when the session starts" {
-	printf '[phase.a.limits]\nmemory = "64M"\n' >cordon.toml
+	printf '[phase.a.limits]\nprocesses = 7\n' >cordon.toml
 	run -125 start
-	grep -q 'phase a: limits.memory cannot change while a session lives' <<<"$output"
+	grep -q 'phase a: limits.processes cannot change while a session lives' <<<"$output"
 	printf '[phase.a.network]\nexpose = [8080]\n' >cordon.toml
 	run -125 start
 	grep -q 'phase a: network.expose' <<<"$output"
@@ -672,6 +672,33 @@ for fd in (0, 1, 2):
 		soon swept && break
 	done
 	swept
+}
+
+@test "a phase has its own memory and CPU time" {
+	printf '[limits]\nmemory = "600M"\n[phase.small.limits]\nmemory = "80M"\n' >cordon.toml
+	start
+	grab='print(len(bytearray(200 << 20)))'
+	inside /usr/bin/python3 -c "$grab"
+	"$cordon" session phase s small
+	status_is 'd["limits"]["memory"] == 80 << 20'
+	run -137 inside /usr/bin/python3 -c "$grab"
+	"$cordon" session stop s 2>/dev/null || true
+	# Back again, and where more is in use already nothing changes.
+	start
+	"$cordon" session phase s small
+	"$cordon" session phase s
+	inside /usr/bin/python3 -c "$grab"
+	inside sh -c "/usr/bin/python3 -c 'import time; x = bytearray(200 << 20); open(\"there\", \"w\"); time.sleep(100)' &"
+	soon test -e there
+	if [ "$(id -u)" = 0 ] && grep -q :memory: /proc/self/cgroup; then
+		run ! "$cordon" session phase s small
+		status_is 'd["limits"]["memory"] == 600 << 20 and d["phase"] is None'
+	fi
+	"$cordon" session stop s
+	printf '[limits]\ncpu_seconds = 100\n[phase.small.limits]\ncpu_seconds = 1\n' >cordon.toml
+	start
+	"$cordon" session phase s small
+	run -124 inside sh -c 'while :; do :; done'
 }
 
 @test "status for people: a line for each thing" {

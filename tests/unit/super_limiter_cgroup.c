@@ -262,6 +262,32 @@ static void set_file(const struct limiter *l, const char *name, const char *text
 	put(dir, name, text);
 }
 
+static void test_version2_takes_another_limit(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+	char text[64];
+
+	make_version2("memory pids\n", false);
+	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg)) {
+		set_file(l, "memory.current", "33554432\n");
+		limits.memory = 32 << 20;
+		is_int(limiter_change(l, &limits, &err), 0, "as much as is in use");
+		file_is(limiter_cgroup_fd(l), "memory.max", "33554432");
+		limits.memory--;
+		is_int(limiter_change(l, &limits, &err), -1, "more is in use");
+		file_is(limiter_cgroup_fd(l), "memory.max", "33554432");
+		limits.memory = INT64_MAX;
+		is_int(limiter_change(l, &limits, &err), 0, "none");
+		/* A plain file keeps what stood behind. */
+		get(limiter_cgroup_fd(l), "memory.max", text, sizeof(text));
+		is_int(strncmp(text, "max", 3), 0, "%s", text);
+		limiter_free(l);
+	}
+	remove_base();
+}
+
 static void test_version2_reads_the_counters(void)
 {
 	struct plan_limits limits = some_limits();
@@ -481,6 +507,10 @@ static void test_version1_makes_one_group_a_hierarchy(void)
 	file_is(fd, "memory.memsw.limit_in_bytes", "67108864");
 	file_is(fd, "pids.max", "20");
 	file_is(fd, "cgroup.procs", "4321");
+	limits.memory = 128 << 20;
+	is_int(limiter_change(l, &limits, &err), 0, "%s", err.msg);
+	file_is(fd, "memory.limit_in_bytes", "134217728");
+	file_is(fd, "memory.memsw.limit_in_bytes", "134217728");
 	get(fd, "cgroup.event_control", text, sizeof(text));
 	ok(strchr(text, ' '), "an event is asked for: %s", text);
 	is_int(limiter_cgroup_fd(l), -1, "nothing to clone into");
@@ -593,6 +623,7 @@ int main(void)
 	return tap_run((struct tap_case[]){
 		TAP(test_version2_writes_the_limits),
 		TAP(test_version2_without_limits_writes_none),
+		TAP(test_version2_takes_another_limit),
 		TAP(test_version2_reads_the_counters),
 		TAP(test_version2_goes_into_a_leaf_when_alone),
 		TAP(test_version2_is_refused_where_it_cannot_be),
