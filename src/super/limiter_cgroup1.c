@@ -125,14 +125,32 @@ static int set_memory(const struct cgroup *memory, int64_t bytes, bool grows,
 	return 0;
 }
 
+/* Buffers of TCP have a counter of their own here, which does nothing without a
+ * limit.  Beyond it a sender waits. */
+static void bound_tcp(const struct state *s)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)s->tcp_bytes);
+	if (s->tcp_bytes != INT64_MAX)
+		cgroup_try_write(group(s, MEMORY)->fd, "memory.kmem.tcp.limit_in_bytes", text);
+}
+
 static int cgroup1_change(void *state, int64_t bytes, struct cordon_err *err)
 {
 	const struct cgroup *memory = group(state, MEMORY);
 	int64_t before = cgroup_read_number(memory->fd, MEMORY_FILE);
 	struct cordon_err ignored;
 
-	if (set_memory(memory, bytes, bytes > before, err) == 0)
+	/* What cannot be read could not be given back. */
+	if (before < 0)
+		return err_set(err, CORDON_E_SETUP, "cannot read '%s/" MEMORY_FILE "'",
+			       memory->path);
+	if (set_memory(memory, bytes, bytes > before, err) == 0) {
+		((struct state *)state)->tcp_bytes = bytes == INT64_MAX ? INT64_MAX : bytes / 4;
+		bound_tcp(state);
 		return 0;
+	}
 	/* What could be made smaller may stay so. */
 	(void)!set_memory(memory, before, true, &ignored);
 	return err_wrap(err, "limits.memory");
@@ -249,18 +267,12 @@ static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, stru
 	return -1;
 }
 
-/* Buffers of TCP have a counter of their own here, which does nothing without a
- * limit.  Beyond it a sender waits.  Turning it on takes the kernel longer than all
- * the other limits together, so the command does not wait for that. */
+/* Turning that on takes the kernel longer than all the other limits together, so the
+ * command does not wait for it. */
 static int cgroup1_start(void *state, int proc_fd UNUSED, pid_t init UNUSED,
 			 struct cordon_err *err UNUSED)
 {
-	const struct state *s = state;
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)s->tcp_bytes);
-	if (s->tcp_bytes != INT64_MAX)
-		cgroup_try_write(group(s, MEMORY)->fd, "memory.kmem.tcp.limit_in_bytes", text);
+	bound_tcp(state);
 	return 0;
 }
 

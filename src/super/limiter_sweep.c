@@ -331,7 +331,10 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 /* What is over it by now is found at the next look. */
 static int sweep_change(void *state, int64_t memory, struct cordon_err *err UNUSED)
 {
-	((struct state *)state)->limit = memory;
+	struct state *s = state;
+
+	s->limit = memory;
+	s->cpu_limited = true;	/* it may be by now; looking more often harms nobody */
 	return 0;
 }
 

@@ -699,6 +699,17 @@ for fd in (0, 1, 2):
 	start
 	"$cordon" session phase s small
 	run -124 inside sh -c 'while :; do :; done'
+	"$cordon" session stop s 2>/dev/null || true
+	# Also where the base had no such limits.
+	printf '[limits]\ncpu_seconds = "none"\nmemory = "none"\n' >cordon.toml
+	printf '[phase.small.limits]\ncpu_seconds = 1\nmemory = "80M"\n' >>cordon.toml
+	start
+	"$cordon" session phase s small
+	run -124 inside sh -c 'while :; do :; done'
+	"$cordon" session stop s 2>/dev/null || true
+	start
+	"$cordon" session phase s small
+	run -137 inside /usr/bin/python3 -c "$grab"
 }
 
 @test "status for people: a line for each thing" {
