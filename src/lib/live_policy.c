@@ -17,7 +17,6 @@
 #include "lib/judge.h"
 #include "lib/settings.h"
 #include "plan/environment.h"
-#include "plan/limits.h"
 #include "plan/net_inside.h"
 #include "plan/phases.h"
 #include "policy/covering.h"
@@ -161,14 +160,29 @@ static int compile_network(const struct live_policy *p, struct generation *g,
 	return 0;
 }
 
-static const struct plan_net *find_planned(const struct plan *plan, const struct phase *phase)
+static const struct plan_phase *find_planned(const struct plan *plan, const struct phase *phase)
 {
+	for (size_t i = 0; phase && i < plan->n_phases; i++)
+		if (str_is(phase->name, plan->phases[i].name))
+			return &plan->phases[i];
+	return NULL;
+}
+
+static const struct plan_net *planned_net(const struct plan *plan, const struct phase *phase)
+{
+	const struct plan_phase *planned = find_planned(plan, phase);
+
 	if (!phase)
 		return &plan->net;
-	for (size_t i = 0; i < plan->n_phases; i++)
-		if (str_is(phase->name, plan->phases[i].name))
-			return &plan->phases[i].net;
-	return NULL;
+	return planned ? &planned->net : NULL;
+}
+
+/* Those of the base hold in every phase of a run. */
+static const struct plan_limits *planned_limits(const struct plan *plan, const struct phase *phase)
+{
+	const struct plan_phase *planned = find_planned(plan, phase);
+
+	return planned ? &planned->limits : &plan->limits;
 }
 
 /* What a ceiling cuts is not allowed by saying it again. */
@@ -198,7 +212,7 @@ static int compile(const struct live_policy *p, struct generation *g, struct cor
 {
 	struct policy *start = (struct policy *)(uintptr_t)&p->about.start->policy;
 
-	g->net = find_planned(p->about.plan, g->wishes.phase);
+	g->net = planned_net(p->about.plan, g->wishes.phase);
 	if (!has_wishes(&g->wishes)) {
 		g->section = section_of(&g->wishes, start);
 		g->made.arena = ARENA(MAX_ARENA_BYTES);
@@ -333,7 +347,7 @@ static int change(void *arg, const struct control_message *m, struct session_cha
 	}
 	p->next = g;
 	ret->net = g->net;
-	limits_compile(g->section, false, &ret->limits);
+	ret->limits = *planned_limits(p->about.plan, g->wishes.phase);
 	return 0;
 }
 
@@ -452,7 +466,7 @@ static int plan_command(void *arg, const struct control_message *m, struct arena
 	ret->argv = judged.argv;
 	ret->what = judged.shell_text ? judged.shell_text : judged.argv[0];
 	ret->cwd = find_cwd(p, m);
-	limits_compile(p->now->section, false, &ret->limits);
+	ret->limits = *planned_limits(p->about.plan, p->now->wishes.phase);
 	return 0;
 }
 
@@ -478,6 +492,7 @@ static void print_limits(const struct section *s, struct json_out *j)
 		enum field_id id;
 	} rows[] = {
 		{ "memory", F_LIMITS_MEMORY },	     { "cpu_seconds", F_LIMITS_CPU_SECONDS },
+		{ "cpus", F_LIMITS_CPUS },
 		{ "processes", F_LIMITS_PROCESSES }, { "file_size", F_LIMITS_FILE_SIZE },
 		{ "timeout_ms", F_LIMITS_TIMEOUT },  { "output", F_LIMITS_OUTPUT },
 		{ "disk", F_LIMITS_DISK },	     { "open_files", F_LIMITS_OPEN_FILES },

@@ -249,7 +249,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
 		.execs = plan->n_rules > 0,
-		.few_cpus = plan->limits.cpus != LIMIT_NONE,
+		.few_cpus = plan->few_cpus,
 	};
 
 	if (!caps->seccomp)
@@ -352,27 +352,13 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 /* What the tree adds to its writable roots is counted where that is asked for.
  * A folder of mode 0 hides nothing from who counts: that takes root, or a right
  * over the tree's user namespace. */
-static int check_counted(const struct policy *p, struct plan *plan, struct cordon_err *err)
+static int check_counted(const struct plan *plan, struct cordon_err *err)
 {
-	if (!p->base.f[F_FILES_WRITE].n)
-		plan->limits.roots = LIMIT_NONE;
-	if (plan->limits.roots != LIMIT_NONE && plan->uid != 0 &&
-	    !(plan->clone_flags & CLONE_NEWUSER))
+	if (plan->counts_roots && plan->uid != 0 && !(plan->clone_flags & CLONE_NEWUSER))
 		return err_set(err, CORDON_E_HOST,
 			       "limits.disk: without userns nobody can count what is added to "
 			       "writable roots; cordon doctor says what to do");
 	return 0;
-}
-
-/* Without a /proc of its own nobody but the kernel can count a tree. */
-static void drop_uncounted(const struct host_caps *caps, struct plan *plan)
-{
-	/* No private place, nothing to count there. */
-	if (!(plan->clone_flags & CLONE_NEWNS))
-		plan->limits.disk = LIMIT_NONE;
-	if ((plan->clone_flags & CLONE_NEWPID) || caps->cgroup != HOST_CGROUP_NONE)
-		return;
-	plan->limits.memory = plan->limits.cpu_ms = plan->limits.processes = LIMIT_NONE;
 }
 
 /* Names and executions that nobody can guard are a part of the filter that is
@@ -401,9 +387,11 @@ static int compile_enclosed(const struct policy *p, const struct host_caps *caps
 	/* What is to end one command and not the others must be found. */
 	if (r->session && !(plan->clone_flags & CLONE_NEWPID))
 		return refuse_for(FEATURE_PID, err);
-	drop_uncounted(caps, plan);
+	/* Without a /proc of its own nobody but the kernel can count a tree. */
+	plan->uncounted = !(plan->clone_flags & CLONE_NEWPID) && caps->cgroup == HOST_CGROUP_NONE;
+	phases_fit(plan);
 	name_enforcers(p, caps, plan);
-	if (check_counted(p, plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
+	if (check_counted(plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
 	    compile_blocked(p, r, plan, err) < 0 || settle_guard(p, caps, r, plan, err) < 0)
 		return -1;
 	return compile_filter(p, caps, r, plan, err);
@@ -428,7 +416,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 
 	if (check_built(p, r, err) < 0)
 		return -1;
-	limits_compile(&p->base, policy_is_written(p, F_LIMITS_DISK), &plan.limits);
+	limits_compile(p, &p->base, &plan.limits);
 	if (number(p, F_BACKEND) != BACKEND_NONE) {
 		if (check_protections(p, caps, r, &plan, err) < 0)
 			return -1;

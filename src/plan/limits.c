@@ -1,9 +1,20 @@
 /* The limits of a section as numbers; see limits.h. */
 #include "plan/limits.h"
 
+#include <sched.h>
+
 #include "policy/field.h"
 
-void limits_compile(const struct section *s, bool count_roots, struct plan_limits *l)
+/* Is limits.disk for the writable roots, too?  It is where somebody asks for it. */
+static bool counts_roots(const struct policy *p, const struct section *s)
+{
+	if (!p->base.f[F_FILES_WRITE].n)
+		return false;
+	return policy_is_written(p, F_LIMITS_DISK) ||
+	       s->f[F_LIMITS_DISK].number != p->base.f[F_LIMITS_DISK].number;
+}
+
+void limits_compile(const struct policy *p, const struct section *s, struct plan_limits *l)
 {
 	int64_t cpu = s->f[F_LIMITS_CPU_SECONDS].number;
 
@@ -16,8 +27,17 @@ void limits_compile(const struct section *s, bool count_roots, struct plan_limit
 		.wall_ms = s->f[F_LIMITS_TIMEOUT].number,
 		.output = s->f[F_LIMITS_OUTPUT].number,
 		.disk = s->f[F_LIMITS_DISK].number,
-		.roots = count_roots ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
+		.roots = counts_roots(p, s) ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
 		.open_files = s->f[F_LIMITS_OPEN_FILES].number,
 		.grace_ms = 80,
 	};
+}
+
+void limits_fit(const struct plan *plan, struct plan_limits *l)
+{
+	/* No private place, nothing to count there. */
+	if (!(plan->clone_flags & CLONE_NEWNS))
+		l->disk = LIMIT_NONE;
+	if (plan->uncounted)
+		l->memory = l->cpu_ms = l->processes = LIMIT_NONE;
 }

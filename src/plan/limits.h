@@ -5,7 +5,9 @@
 #include "plan/plan.h"
 #include "policy/model.h"
 
-/* `count_roots`: limits.disk is for the writable roots, too. */
-void limits_compile(const struct section *s, bool count_roots, struct plan_limits *ret);
+/* `s` is the base of the policy or one of its phases. */
+void limits_compile(const struct policy *p, const struct section *s, struct plan_limits *ret);
+/* What this plan has nobody to count is none. */
+void limits_fit(const struct plan *plan, struct plan_limits *l);
 
 #endif

@@ -1,9 +1,7 @@
 /* The phases of a session; see phases.h.
  *
- * The namespaces, the files, most limits of the tree and the sockets inside are
- * made once.  What a phase changes is which hosts are allowed, the tree's memory and
- * CPU time, the environment of new commands, and the limits that each process has by
- * itself.
+ * The namespaces, the files and the sockets inside are made once.  What a phase
+ * changes is which hosts are allowed, the limits, and the environment of new commands.
  */
 #include "plan/phases.h"
 
@@ -27,8 +25,7 @@ bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 }
 
 /* Of the whole tree, and made with it. */
-static const enum field_id tree_fields[] = { F_LIMITS_CPUS, F_LIMITS_PROCESSES, F_LIMITS_DISK,
-					     F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY };
+static const enum field_id tree_fields[] = { F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY };
 
 static int check_fixed(const struct policy *p, const struct phase *phase, struct cordon_err *err)
 {
@@ -104,17 +101,34 @@ int phases_compile(const struct policy *p, const struct net_options *o, struct p
 			return err_nomem(err);
 		if (net_compile(p, &phase->section, o, plan->arena, &phases[i].net, err) < 0)
 			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
-		limits_compile(&phase->section, false, &phases[i].limits);
+		limits_compile(p, &phase->section, &phases[i].limits);
 	}
 	for (size_t i = 0; i < p->n_phases; i++) {
 		if (phases_check(p, &p->phases[i], &plan->net, &phases[i].net, err) < 0 ||
 		    (!o->gate && check_network(p, &p->phases[i], err) < 0))
 			return -1;
-		plan->limits.file_size = MAX(plan->limits.file_size, phases[i].limits.file_size);
-		plan->limits.open_files = MAX(plan->limits.open_files,
-					      phases[i].limits.open_files);
 	}
 	plan->phases = phases;
 	plan->n_phases = p->n_phases;
 	return 0;
+}
+
+static void take_most(struct plan *plan, const struct plan_limits *l)
+{
+	plan->most.file_size = MAX(plan->most.file_size, l->file_size);
+	plan->most.open_files = MAX(plan->most.open_files, l->open_files);
+	plan->most.processes = MAX(plan->most.processes, l->processes);
+	plan->few_cpus |= l->cpus != LIMIT_NONE;
+	plan->counts_roots |= l->roots != LIMIT_NONE;
+}
+
+void phases_fit(struct plan *plan)
+{
+	limits_fit(plan, &plan->limits);
+	plan->most = plan->limits;
+	take_most(plan, &plan->limits);
+	for (size_t i = 0; i < plan->n_phases; i++) {
+		limits_fit(plan, &plan->phases[i].limits);
+		take_most(plan, &plan->phases[i].limits);
+	}
 }

@@ -14,9 +14,11 @@ bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 /* Can a cordon whose base is `base` become what this phase is? */
 int phases_check(const struct policy *p, const struct phase *phase, const struct plan_net *base,
 		 const struct plan_net *net, struct cordon_err *err) MUST_USE;
-/* Every phase, into plan->phases, and the limits of processes so that each phase
- * fits.  Refuses what would have to change and cannot. */
+/* Every phase, into plan->phases.  Refuses what would have to change and cannot. */
 int phases_compile(const struct policy *p, const struct net_options *o, struct plan *plan,
 		   struct cordon_err *err) MUST_USE;
+/* The limits of the base and of every phase to what can be counted, and what is needed
+ * so that each of them can hold. */
+void phases_fit(struct plan *plan);
 
 #endif

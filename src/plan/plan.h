@@ -175,6 +175,9 @@ struct plan {
 	const char *program;		/* argv[0], or NULL to look it up in PATH inside */
 	const char *const *envp;	/* ends with NULL */
 	struct plan_limits limits;
+	struct plan_limits most;	/* of each in any phase: what init may have */
+	bool uncounted;			/* nobody can count the tree */
+	bool few_cpus, counts_roots;	/* in any phase */
 	struct plan_net net;
 	struct plan_phase *phases;	/* of a session */
 	size_t n_phases;

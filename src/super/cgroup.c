@@ -363,3 +363,16 @@ bool cgroup_can_write(int dir_fd, const char *file)
 {
 	return faccessat(dir_fd, file, W_OK, AT_EACCESS) == 0;
 }
+
+int cgroup_change_tasks(const struct cgroup *g, int64_t most, struct cordon_err *err)
+{
+	int64_t now = cgroup_read_number(g->fd, "pids.current");
+
+	if (most == INT64_MAX)
+		return cgroup_write(g, "pids.max", "max", err);
+	/* The kernel would take it, and let nothing new be made. */
+	if (now < 0 || now > most)
+		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
+			       (long long)most - 1);
+	return cgroup_write_number(g, "pids.max", most, err);
+}

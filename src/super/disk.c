@@ -6,7 +6,7 @@
  *            CAP_SYS_PTRACE, in the host's mount and pid namespaces; holds the
  *            roots, the tree's /proc and one socket.  It never writes.
  *
- * super -> counter: the tree's /proc, or "count now".  counter -> super: a
+ * super -> counter: the tree's /proc, "count now", or another limit.  counter -> super: a
  * struct disk_report after the first count, when there is too much, and when
  * it was asked.
  */
@@ -36,7 +36,12 @@
 #define COUNT_US	1000000		/* how often all is counted, whatever it says … */
 #define COUNT_DUTY	20		/* … but for at most 5 % of the time */
 
-enum disk_word { DISK_JOIN, DISK_SETTLE };
+enum disk_word { DISK_JOIN, DISK_SETTLE, DISK_CHANGE };
+
+struct disk_order {
+	enum disk_word word;
+	int64_t limit;			/* then: another one from now on */
+};
 
 struct disk_report {
 	bool over;
@@ -59,11 +64,15 @@ struct counting {
 
 /* --- the counter ---------------------------------------------------------------- */
 
+static int64_t most_of(const struct counting *k)
+{
+	return k->base > INT64_MAX - k->limit ? INT64_MAX : k->base + k->limit;
+}
+
 /* What can not be counted counts as too much. */
 static bool count(struct counting *k, struct disk_report *ret)
 {
-	int64_t begin = run_now_us(), most = k->base > INT64_MAX - k->limit ? INT64_MAX :
-									      k->base + k->limit;
+	int64_t begin = run_now_us(), most = most_of(k);
 
 	*ret = (struct disk_report){ 0 };
 	k->free = disk_free(&k->c);
@@ -78,7 +87,7 @@ static bool count(struct counting *k, struct disk_report *ret)
 static bool is_due(const struct counting *k)
 {
 	int64_t since = run_now_us() - k->end_us;
-	int64_t lost = k->free - disk_free(&k->c), headroom = k->base + k->limit - k->used;
+	int64_t lost = k->free - disk_free(&k->c), headroom = most_of(k) - k->used;
 
 	if (lost >= headroom / 2 && lost > 0)
 		return since >= k->cost_us;
@@ -89,15 +98,20 @@ static bool is_due(const struct counting *k)
 static bool obey(struct counting *k)
 {
 	struct disk_report report;
-	enum disk_word word;
+	struct disk_order order;
 	int fds[N_GUARD_SLOTS];
 	size_t n_fds = 0;
 
-	if (guard_recv(k->sock, &word, sizeof(word), fds, &n_fds) != (int)sizeof(word))
+	if (guard_recv(k->sock, &order, sizeof(order), fds, &n_fds) != (int)sizeof(order))
 		return false;
-	if (word == DISK_JOIN && n_fds == 1 && k->c.proc < 0)
+	if (order.word == DISK_JOIN && n_fds == 1 && k->c.proc < 0)
 		k->c.proc = fds[0];
-	if (word != DISK_SETTLE)
+	if (order.word == DISK_CHANGE) {
+		k->limit = order.limit;
+		k->end_us = 0;		/* a count is due */
+		k->cost_us = 0;
+	}
+	if (order.word != DISK_SETTLE)
 		return true;
 	fd_close(&k->c.proc);
 	count(k, &report);
@@ -262,11 +276,20 @@ int disk_start(const struct plan *plan, int userns, struct disk **ret, struct co
 
 void disk_join(struct disk *d, int proc_fd)
 {
-	enum disk_word word = DISK_JOIN;
+	struct disk_order order = { .word = DISK_JOIN };
 
 	/* A counter that does not get it has ended, which is found out. */
 	if (proc_fd >= 0)
-		(void)!guard_send(d->sock, &word, sizeof(word), &proc_fd, 1);
+		(void)!guard_send(d->sock, &order, sizeof(order), &proc_fd, 1);
+}
+
+int disk_change(struct disk *d, int64_t limit, struct cordon_err *err)
+{
+	struct disk_order order = { .word = DISK_CHANGE, .limit = limit };
+
+	if (guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0)
+		return err_sys(err, CORDON_E_SETUP, "limits.disk: the counter is gone");
+	return 0;
 }
 
 int disk_event_fd(const struct disk *d)
@@ -288,12 +311,12 @@ bool disk_is_over(struct disk *d)
 
 bool disk_settle(struct disk *d)
 {
-	enum disk_word word = DISK_SETTLE;
+	struct disk_order order = { .word = DISK_SETTLE };
 	struct disk_report report;
 
 	if (disk_is_over(d))
 		return true;
-	if (guard_send(d->sock, &word, sizeof(word), NULL, 0) < 0)
+	if (guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0)
 		return true;
 	read_report(d, &report);
 	d->over = report.over;

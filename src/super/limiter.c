@@ -172,7 +172,7 @@ int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err 
 
 int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)
 {
-	if (l->ops->change(l->state, limits->memory, err) < 0)
+	if (l->ops->change(l->state, limits, err) < 0)
 		return -1;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->cpu_due_us = 0;

@@ -87,8 +87,8 @@ int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err 
  * *ret_wait_us: when to look again at the latest (-1: never).  Does not block
  * and does not allocate. */
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
-/* Other limits of memory and CPU time, while the tree lives; the rest of `limits`
- * does not count.  Refused where more memory is in use; then the old ones hold, or
+/* Other limits of memory, CPU time and processes, while the tree lives; the rest of
+ * `limits` does not count.  Refused where more is in use; then the old ones hold, or
  * less. */
 int limiter_change(struct limiter *l, const struct plan_limits *limits,
 		   struct cordon_err *err) MUST_USE;

@@ -136,9 +136,9 @@ static void bound_tcp(const struct state *s)
 		cgroup_try_write(group(s, MEMORY)->fd, "memory.kmem.tcp.limit_in_bytes", text);
 }
 
-static int cgroup1_change(void *state, int64_t bytes, struct cordon_err *err)
+static int change_memory(struct state *s, int64_t bytes, struct cordon_err *err)
 {
-	const struct cgroup *memory = group(state, MEMORY);
+	const struct cgroup *memory = group(s, MEMORY);
 	int64_t before = cgroup_read_number(memory->fd, MEMORY_FILE);
 	struct cordon_err ignored;
 
@@ -147,13 +147,19 @@ static int cgroup1_change(void *state, int64_t bytes, struct cordon_err *err)
 		return err_set(err, CORDON_E_SETUP, "cannot read '%s/" MEMORY_FILE "'",
 			       memory->path);
 	if (set_memory(memory, bytes, bytes > before, err) == 0) {
-		((struct state *)state)->tcp_bytes = bytes == INT64_MAX ? INT64_MAX : bytes / 4;
-		bound_tcp(state);
+		s->tcp_bytes = bytes == INT64_MAX ? INT64_MAX : bytes / 4;
+		bound_tcp(s);
 		return 0;
 	}
 	/* What could be made smaller may stay so. */
 	(void)!set_memory(memory, before, true, &ignored);
 	return err_wrap(err, "limits.memory");
+}
+
+static int cgroup1_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
+{
+	return change_memory(state, limits->memory, err) < 0
+		       ? -1 : cgroup_change_tasks(group(state, PIDS), limits->processes, err);
 }
 
 static int set_limits(struct state *s, const struct plan_limits *limits, struct cordon_err *err)

@@ -145,10 +145,8 @@ static int set_limits(const struct cgroup *g, const struct plan_limits *limits,
 	return cgroup_write_number(g, "pids.max", limits->processes, err);
 }
 
-static int cgroup2_change(void *state, int64_t bytes, struct cordon_err *err)
+static int change_memory(const struct cgroup *g, int64_t bytes, struct cordon_err *err)
 {
-	const struct cgroup *g = &((struct state *)state)->tree;
-
 	/* The kernel would take it, and kill. */
 	if (cgroup_read_number(g->fd, "memory.current") > bytes)
 		return err_set(err, CORDON_E_HOST, "limits.memory: more than %lld bytes are in use",
@@ -156,6 +154,14 @@ static int cgroup2_change(void *state, int64_t bytes, struct cordon_err *err)
 	if (bytes == INT64_MAX)
 		return cgroup_write(g, "memory.max", "max", err);
 	return cgroup_write_number(g, "memory.max", bytes, err);
+}
+
+static int cgroup2_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
+{
+	const struct cgroup *g = &((struct state *)state)->tree;
+
+	return change_memory(g, limits->memory, err) < 0
+		       ? -1 : cgroup_change_tasks(g, limits->processes, err);
 }
 
 /* A file of a cgroup always polls as readable and says POLLPRI for news; in an

@@ -27,9 +27,9 @@ struct limiter_ops {
 	/* Make what is needed before the tree exists; on failure nothing is left. */
 	void *(*open)(const struct limiter_paths *paths, const struct plan_limits *limits,
 		      struct cordon_err *err);
-	/* Another limit of memory, while the tree lives; on failure the old one holds,
-	 * or less. */
-	int (*change)(void *state, int64_t memory, struct cordon_err *err);
+	/* Other limits of memory and processes, while the tree lives; on failure the old
+	 * ones hold, or less. */
+	int (*change)(void *state, const struct plan_limits *limits, struct cordon_err *err);
 	/* Undo open(); the tree is gone. */
 	void (*close)(void *state);
 	/* As in limiter.h; each may be NULL: nothing to do, or no descriptor. */

@@ -78,7 +78,7 @@ struct state {
 	struct credit credit;
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
-	int64_t tasks_limit;		/* for uid 0, whom RLIMIT_NPROC does not bind */
+	int64_t tasks_limit;		/* where we alone bound them */
 	/* For getdents64(): aligned as its records are. */
 	_Alignas(struct dirent64) char dents[DENTS_BYTES];
 	_Alignas(8) char said[SOCKETS_ROOM];	/* by the kernel of sockets */
@@ -308,6 +308,12 @@ static int64_t cpu_us(const struct state *s)
 
 /* --- the mechanism ----------------------------------------------------------- */
 
+/* RLIMIT_NPROC does not bind uid 0. */
+static int64_t counted_tasks(const struct plan_limits *limits)
+{
+	return geteuid() == 0 ? limits->processes : INT64_MAX;
+}
+
 static void *sweep_open(const struct limiter_paths *paths UNUSED,
 			const struct plan_limits *limits, struct cordon_err *err)
 {
@@ -320,7 +326,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	s->proc_fd = s->perf_fd = s->diag_fd = -1;
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
-	s->tasks_limit = geteuid() == 0 ? limits->processes : INT64_MAX;
+	s->tasks_limit = counted_tasks(limits);
 	s->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	s->n_cpus = MAX(s->n_cpus, 1);
 	s->tick_us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1);
@@ -328,12 +334,18 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	return s;
 }
 
-/* What is over it by now is found at the next look. */
-static int sweep_change(void *state, int64_t memory, struct cordon_err *err UNUSED)
+/* Memory that is over it by now is found at the next look. */
+static int sweep_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
 {
+	struct sums sums = { .want_status = true };
 	struct state *s = state;
 
-	s->limit = memory;
+	walk(s, &sums);
+	if (sums.tasks > limits->processes)
+		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
+			       (long long)limits->processes - 1);
+	s->tasks_limit = counted_tasks(limits);
+	s->limit = limits->memory;
 	s->cpu_limited = true;	/* it may be by now; looking more often harms nobody */
 	return 0;
 }

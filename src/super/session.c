@@ -195,6 +195,7 @@ static int start_command(struct session *s, struct command *c, const struct cont
 	native.cwd = plan->cwd;
 	native.file_size = plan->limits.file_size;
 	native.open_files = plan->limits.open_files;
+	native.processes = tree_process_limit(&s->tree, plan->limits.processes);
 	native.io = io;
 	if (native_command_send(&s->tree.child, c->id, &native, err) < 0)
 		return -1;

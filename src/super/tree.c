@@ -41,13 +41,20 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 
 /* ---- starting ----------------------------------------------------------- */
 
-static int open_limiter(struct tree *t, struct cordon_err *err)
+struct plan_limits tree_counted_limits(const struct plan_limits *l)
 {
-	struct plan_limits limits = t->plan->limits;
+	struct plan_limits limits = *l;
 
 	/* init is none of the command's processes. */
 	if (limits.processes != INT64_MAX)
 		limits.processes++;
+	return limits;
+}
+
+static int open_limiter(struct tree *t, struct cordon_err *err)
+{
+	struct plan_limits limits = tree_counted_limits(&t->plan->limits);
+
 	return limiter_new(&limits, t->cgroup, &t->limiter, err);
 }
 
@@ -88,7 +95,7 @@ static int open_namespaces(struct tree *t, struct cordon_err *err)
 {
 	char path[64];
 
-	if (!(t->plan->asks || t->plan->limits.roots != INT64_MAX) ||
+	if (!(t->plan->asks || t->plan->counts_roots || t->plan->n_phases) ||
 	    !(t->plan->clone_flags & CLONE_NEWUSER))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", t->child.pid);
@@ -104,7 +111,7 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 {
 	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0)
 		return -1;
-	if (t->plan->limits.roots != INT64_MAX &&
+	if (t->plan->counts_roots &&
 	    disk_start(t->plan, t->userns, &t->disk, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
@@ -206,17 +213,6 @@ bool tree_read_denials(struct tree *t)
 		}
 	}
 	return !t->guard;
-}
-
-int tree_change_limits(struct tree *t, const struct plan_limits *limits, struct cordon_err *err)
-{
-	if (limits->memory == t->limits.memory && limits->cpu_ms == t->limits.cpu_ms)
-		return 0;
-	if (limiter_change(t->limiter, limits, err) < 0)
-		return -1;
-	t->limits = *limits;
-	t->look_at_us = 0;
-	return 0;
 }
 
 enum limit_kind tree_check(struct tree *t)

@@ -55,9 +55,14 @@ int tree_start_guard(struct tree *t, struct cordon_err *err) MUST_USE;
 bool tree_read_denials(struct tree *t);
 /* The limits of the tree, where they are due; each is said once. */
 enum limit_kind tree_check(struct tree *t);
-/* Other limits of memory and CPU time from now on; -1: the old ones hold, or less. */
+/* Other limits of the tree from now on (tree_limits.c); -1: the old ones hold, or
+ * less. */
 int tree_change_limits(struct tree *t, const struct plan_limits *limits,
 		       struct cordon_err *err) MUST_USE;
+/* As whoever counts is told them. */
+struct plan_limits tree_counted_limits(const struct plan_limits *l);
+/* What RLIMIT_NPROC of a command is, where nothing else holds such a limit. */
+int64_t tree_process_limit(const struct tree *t, int64_t processes);
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 /* When tree_check() is due, the log is to be written, or the network has to work. */
 int64_t tree_next_us(const struct tree *t);

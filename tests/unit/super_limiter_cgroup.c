@@ -272,6 +272,7 @@ static void test_version2_takes_another_limit(void)
 	make_version2("memory pids\n", false);
 	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg)) {
 		set_file(l, "memory.current", "33554432\n");
+		set_file(l, "pids.current", "17\n");
 		limits.memory = 32 << 20;
 		is_int(limiter_change(l, &limits, &err), 0, "as much as is in use");
 		file_is(limiter_cgroup_fd(l), "memory.max", "33554432");
@@ -283,6 +284,14 @@ static void test_version2_takes_another_limit(void)
 		/* A plain file keeps what stood behind. */
 		get(limiter_cgroup_fd(l), "memory.max", text, sizeof(text));
 		is_int(strncmp(text, "max", 3), 0, "%s", text);
+		limits.processes = 17;
+		is_int(limiter_change(l, &limits, &err), 0, "as many as are alive");
+		file_is(limiter_cgroup_fd(l), "pids.max", "17");
+		limits.processes = 16;
+		is_int(limiter_change(l, &limits, &err), -1, "more are alive");
+		set_file(l, "pids.current", "\n");
+		is_int(limiter_change(l, &limits, &err), -1, "nobody can tell how many are alive");
+		file_is(limiter_cgroup_fd(l), "pids.max", "17");
 		limiter_free(l);
 	}
 	remove_base();
@@ -508,9 +517,12 @@ static void test_version1_makes_one_group_a_hierarchy(void)
 	file_is(fd, "pids.max", "20");
 	file_is(fd, "cgroup.procs", "4321");
 	limits.memory = 128 << 20;
+	limits.processes = 30;
+	put(dir, "pids.current", "3\n");
 	is_int(limiter_change(l, &limits, &err), 0, "%s", err.msg);
 	file_is(fd, "memory.limit_in_bytes", "134217728");
 	file_is(fd, "memory.memsw.limit_in_bytes", "134217728");
+	file_is(fd, "pids.max", "30");
 	get(fd, "cgroup.event_control", text, sizeof(text));
 	ok(strchr(text, ' '), "an event is asked for: %s", text);
 	is_int(limiter_cgroup_fd(l), -1, "nothing to clone into");

@@ -179,7 +179,7 @@ static int limit(int which, int64_t value, const char *name, struct cordon_err *
 
 static int step_limits(struct init *in, struct cordon_err *err)
 {
-	const struct plan_limits *l = &in->plan->limits;
+	const struct plan_limits *l = &in->plan->most;
 
 	/* 1 and not 0: a program that takes core dumps from a pipe is started
 	 * outside, as root, whatever the limit; but for 1. */
@@ -198,22 +198,29 @@ static int step_limits(struct init *in, struct cordon_err *err)
 		     "processes", err);
 }
 
+int native_pick_cpus(int64_t n, cpu_set_t *ret)
+{
+	cpu_set_t all;
+
+	CPU_ZERO(ret);
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return -1;
+	for (int i = 0; i < CPU_SETSIZE && n > 0; i++)
+		if (CPU_ISSET(i, &all)) {
+			CPU_SET(i, ret);
+			n--;
+		}
+	return 0;
+}
+
 static int step_cpus(struct init *in, struct cordon_err *err)
 {
-	cpu_set_t all, some;
-	int64_t left = in->plan->limits.cpus;
+	cpu_set_t some;
 
-	if (left == INT64_MAX)
+	if (in->plan->limits.cpus == INT64_MAX)
 		return 0;
-	if (sched_getaffinity(0, sizeof(all), &all) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot tell the CPUs");
-	CPU_ZERO(&some);
-	for (int i = 0; i < CPU_SETSIZE && left > 0; i++)
-		if (CPU_ISSET(i, &all)) {
-			CPU_SET(i, &some);
-			left--;
-		}
-	if (sched_setaffinity(0, sizeof(some), &some) < 0)
+	if (native_pick_cpus(in->plan->limits.cpus, &some) < 0 ||
+	    sched_setaffinity(0, sizeof(some), &some) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot limit the CPUs");
 	return 0;
 }

@@ -118,6 +118,7 @@ static bool settle(const struct launch *l)
 		return false;
 	lower(RLIMIT_FSIZE, c->file_size);
 	lower(RLIMIT_NOFILE, c->open_files);
+	lower(RLIMIT_NPROC, c->processes);
 	return chdir(c->cwd) == 0;
 }
 

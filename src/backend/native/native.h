@@ -16,6 +16,7 @@
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
 
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
 #include <termios.h>
@@ -124,6 +125,9 @@ struct native_entries {
 /* The path inside of a device that there is as well; NULL: there is none. */
 struct stat;
 const char *native_find_device(const struct stat *st);
+
+/* The first so many CPUs of those that this process may use. */
+int native_pick_cpus(int64_t n, cpu_set_t *ret) MUST_USE;
 
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
 int native_clone(const struct plan *plan, const struct native_stdio *io,
