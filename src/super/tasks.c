@@ -2,10 +2,10 @@
  *
  * By the host's /proc each is found and changed: only there have they numbers that the
  * calls take.  Who is found is whoever has an ancestor in the tree, which misses one whose
- * parent ends meanwhile; so the tree's own /proc, where nobody can hide, is read
- * afterwards, and if it has one with the old bounds, all is done once more.  One that
- * hands itself on (its child goes on, it ends) is always gone when it is found: if the
- * first rounds were in vain, the tree is held, which no fork survives, until it is bound.
+ * parent ends meanwhile; so the tree's own /proc is read afterwards, and if it has one with
+ * the old bounds, or one that is gone before it can be looked at and may have handed
+ * itself on (its child goes on), all is done once more.  If the first rounds were in vain,
+ * the tree is held, which no fork survives, until it is bound.
  *
  * Runs in the supervisor, with the caller's uid, which is the tree's.
  */
@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,8 +41,8 @@ struct people {
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* 1: read; 0: whoever it is about is gone; -1: nobody can tell. */
-static int read_file(int dir, const char *path, char text[TEXT_BYTES])
+/* False: whoever it is about is gone, or nobody can tell. */
+static bool read_file(int dir, const char *path, char text[TEXT_BYTES])
 {
 	cleanup_fd int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	size_t n = 0;
@@ -52,9 +51,7 @@ static int read_file(int dir, const char *path, char text[TEXT_BYTES])
 	while (fd >= 0 && n < TEXT_BYTES - 1 && (got = read(fd, text + n, TEXT_BYTES - 1 - n)) > 0)
 		n += (size_t)got;
 	text[n] = '\0';
-	if (got < 0)
-		return errno == ENOENT || errno == ESRCH ? 0 : -1;
-	return got > 0 ? -1 : n > 0;
+	return got == 0 && n > 0;
 }
 
 /* What stands behind `key` in its line; nothing where there is none.  Every line but the
@@ -101,7 +98,7 @@ static bool see_person(const char *name, void *arg)
 
 	snprintf(path, sizeof(path), "/proc/%.10s/stat", name);
 	/* Its name, which may be anything, stands in brackets. */
-	at = read_file(AT_FDCWD, path, text) > 0 ? strrchr(text, ')') : NULL;
+	at = read_file(AT_FDCWD, path, text) ? strrchr(text, ')') : NULL;
 	if (!at)
 		return true;
 	if (all->n == all->cap) {
@@ -219,29 +216,26 @@ static bool has_cpus(const char *task, void *arg)
 {
 	const struct check *c = arg;
 	char path[64], text[TEXT_BYTES];
-	int rc;
 
 	snprintf(path, sizeof(path), "%.10s/task/%.10s/status", c->pid, task);
-	rc = read_file(c->proc_fd, path, text);
-	if (rc <= 0)
-		return rc == 0;
-	return str_eq(find_line(text, CPUS_KEY), c->mask) || is_dead(text);
+	return read_file(c->proc_fd, path, text) &&
+	       (str_eq(find_line(text, CPUS_KEY), c->mask) || is_dead(text));
 }
 
-/* One that is gone, or a dead one, has no such list. */
 static bool has_processes(const struct check *c)
 {
 	char path[32], text[TEXT_BYTES];
 	unsigned long long most;
-	int rc;
 
 	snprintf(path, sizeof(path), "%.10s/limits", c->pid);
-	rc = read_file(c->proc_fd, path, text);
-	if (rc <= 0)
-		return rc == 0;
-	/* "unlimited" is none. */
-	most = strtoull(find_line(text, "Max processes").s, NULL, 10);
-	return most > 0 && most <= (uint64_t)c->processes;
+	if (read_file(c->proc_fd, path, text)) {
+		/* "unlimited" is no number. */
+		most = strtoull(find_line(text, "Max processes").s, NULL, 10);
+		return most > 0 && most <= (uint64_t)c->processes;
+	}
+	/* A dead one has no such list. */
+	snprintf(path, sizeof(path), "%.10s/status", c->pid);
+	return read_file(c->proc_fd, path, text) && is_dead(text);
 }
 
 static bool is_bound(const char *pid, void *arg)
@@ -253,10 +247,7 @@ static bool is_bound(const char *pid, void *arg)
 	snprintf(path, sizeof(path), "%.10s/task", pid);
 	if (c->processes != INT64_MAX && strcmp(pid, "1") != 0 && !has_processes(c))
 		return false;
-	/* A folder that is gone is a process that is gone. */
-	if (c->cpus && faccessat(c->proc_fd, path, F_OK, 0) == 0)
-		return each_number(c->proc_fd, path, has_cpus, c);
-	return true;
+	return !c->cpus || each_number(c->proc_fd, path, has_cpus, c);
 }
 
 static bool all_are_bound(int proc_fd, const struct task_bounds *b)
@@ -264,7 +255,7 @@ static bool all_are_bound(int proc_fd, const struct task_bounds *b)
 	struct check c = { .proc_fd = proc_fd, .processes = b->processes, .cpus = b->cpus };
 	char text[TEXT_BYTES];
 
-	if (read_file(proc_fd, "1/status", text) <= 0)
+	if (!read_file(proc_fd, "1/status", text))
 		return false;
 	c.mask = find_line(text, CPUS_KEY);
 	return c.mask.n > 0 && each_number(proc_fd, ".", is_bound, &c);

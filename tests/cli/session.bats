@@ -165,7 +165,7 @@ except OSError:
 	other=$(marker)
 	run -124 "$cordon" session exec s --timeout 300ms -- sh -c "set -m; (trap '' TERM; sleep $other; sleep $other) & wait"
 	soon gone "$other"
-	sleeps "$mark"
+	soon sleeps "$mark"
 	"$cordon" session stop s
 	wait
 	gone "$mark"
@@ -177,7 +177,7 @@ except OSError:
 	inside sh -c "echo kept >/tmp/file; echo here >file; sleep $mark & :" >/dev/null </dev/null 2>&1
 	[ "$(inside cat /tmp/file)" = kept ]
 	[ "$(cat file)" = here ]
-	sleeps "$mark"
+	soon sleeps "$mark"
 	soon inside sh -c 'cat /proc/[0-9]*/comm | grep -q sleep'
 	inside setsid -f sh -c "trap '' TERM HUP INT; while :; do sleep $mark; done" >/dev/null 2>&1
 	inside sh -c "sleep $mark & kill -STOP \$!" >/dev/null 2>&1
@@ -429,7 +429,7 @@ TOML
 	"$cordon" session start --name owned --owner "$owner"
 	mark=$(marker)
 	"$cordon" session exec owned -- sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
-	sleeps "$mark"
+	soon sleeps "$mark"
 	kill -9 "$owner"
 	soon eval '[ -z "$(ls "$live")" ]'
 	gone "$mark"
@@ -740,7 +740,7 @@ while n:
 	[ "$output" = 'cordon: limits.processes: more are alive than 4' ]
 	status_is 'd["phase"] == "many" and d["limits"]["processes"] == 40'
 	inside pkill sleep
-	"$cordon" session phase s few
+	soon "$cordon" session phase s few
 }
 
 @test "a phase has its own CPUs" {
