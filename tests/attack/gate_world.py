@@ -28,6 +28,7 @@ FAR = ("93.184.216.2/24", GOOD, EVIL, DNS, METADATA, PRIVATE, SHARED, "2606:2800
 STREAMS = (61, 80, 443, 7001, 7777, 8080)
 DATAGRAMS = (53, 123, 443, 7777, 9998, 9999)
 SLOW = "slow"				# a label whose names are never answered
+TOKEN = b"t0ken"			# how every token begins
 
 # What the DNS server says; a list is one answer after the other, a tuple all at once (of
 # what is a name it says that it is the same), `*` any label.
@@ -158,10 +159,10 @@ class Recorder:
         data = s.recv(65536)
         self.record.write(data)
         port = s.getsockname()[1]
-        if port == 7777 and data:
-            s.send(b"echo " + data[:100])
         if port in (80, 8080) and (b"\r\n\r\n" in data or b"\n\n" in data):
             s.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        elif port == 7777 and data or TOKEN in data.lower():	# it need not wait for more
+            s.send(b"echo " + data[:100])
         if not data:
             self.hang_up(s)
 
@@ -231,7 +232,7 @@ class World:
         self.recorders = []
         self.resolv = folder + "/resolv.conf"
         with open(self.resolv, "w", encoding="ascii") as f:
-            f.write(f"nameserver {DNS}\noptions timeout:1 attempts:1\n")
+            f.write(f"nameserver {DNS}\noptions timeout:2 attempts:2\n")
         subprocess.run(["mount", "--bind", self.resolv, os.path.realpath("/etc/resolv.conf")],
                        check=True)
         ip("link", "set", "lo", "up")

@@ -19,11 +19,14 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     before  shell text of an earlier command, run where and as the act is
 """
 import collections
+import os
 
 Row = collections.namedtuple(
     "Row", "name act setup told opts who files serve home hold alone lacks before", defaults=(
         "", "", "", "both", {}, (), "home", "", "", "", ""))
 ROWS = []
+# Of this run alone: others may try the same at the same time.
+MINE = f"cordon-attack-{os.getpid()}"
 
 
 def row(name, act, **rest):
@@ -294,9 +297,9 @@ row("a socket in a folder that an earlier command closed", "chmod 755 d; python3
     before="chmod 0 d")
 row("a socket in a folder that an earlier command renamed", CONNECT.format("x/s"),
     serve=("ws/d/s",), before="mv d x")
-row("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
-row("a socket without a path, network public", CONNECT.format("\0cordon-attack"),
-    serve=("@cordon-attack",), opts="--network public")
+row("a socket without a path", CONNECT.format("\0" + MINE), serve=("@" + MINE,))
+row("a socket without a path, network public", CONNECT.format("\0" + MINE),
+    serve=("@" + MINE,), opts="--network public")
 row("a datagram to a socket in the workspace",
     "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
     serve=("ws/s:dgram",))
@@ -355,12 +358,12 @@ behind("a socket in the workspace, bound to a relative path", CONNECT.format("s"
 behind("a datagram to a socket in the workspace",
        "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
        serve=("ws/s:dgram",))
-behind("a socket without a path", CONNECT.format("\0cordon-attack"), serve=("@cordon-attack",))
+behind("a socket without a path", CONNECT.format("\0" + MINE), serve=("@" + MINE,))
 behind("a datagram to a socket without a path",
        "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto("
-       "b'x', '\\0cordon-attack')", serve=("@cordon-attack:dgram",))
-behind("a socket without a path, with all of / readable", CONNECT.format("\0cordon-attack"),
-       serve=("@cordon-attack",), opts="-r /")
+       f"b'x', '\\0{MINE}')", serve=(f"@{MINE}:dgram",))
+behind("a socket without a path, with all of / readable", CONNECT.format("\0" + MINE),
+       serve=("@" + MINE,), opts="-r /")
 for what, act in (("removed", "rm /run/cordon/proxy"),
                   ("replaced", "mv /run/cordon/proxy /run/cordon/p"),
                   ("closed to others", "chmod 777 /run/cordon/proxy"),
@@ -461,8 +464,8 @@ row("memory: anonymous", "py:x = bytearray(300 << 20)", opts=BIG)
 row("memory: many processes",
     "py:import os,time\nfor i in range(6):\n if os.fork() == 0:\n  x = bytearray(50 << 20)\n"
     "  time.sleep(3)\n  os._exit(0)\nassert all(os.wait()[1] == 0 for i in range(6))", opts=BIG)
-row("memory: /dev/shm", "py:open('/dev/shm/cordon-attack', 'wb').write(bytes(300 << 20))\n"
-    "import os; os.unlink('/dev/shm/cordon-attack')", opts=BIG)
+row("memory: /dev/shm", f"py:open('/dev/shm/{MINE}', 'wb').write(bytes(300 << 20))\n"
+    f"import os; os.unlink('/dev/shm/{MINE}')", opts=BIG)
 row("memory: shared maps", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
     "for i in range(0, 300 << 20, 4096): m[i] = 1", opts=BIG)
 row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
@@ -504,8 +507,8 @@ row("core files for a program outside", "py:import resource as r\nr.setrlimit(r.
     "assert r.getrlimit(r.RLIMIT_CORE)[0] != 1")
 row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-files 50")
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
-row("private places", "head -c 20M /dev/zero > /dev/shm/cordon-attack; s=$?;"
-    " rm /dev/shm/cordon-attack; exit $s", opts="--disk 10M")
+row("private places", f"head -c 20M /dev/zero > /dev/shm/{MINE}; s=$?;"
+    f" rm /dev/shm/{MINE}; exit $s", opts="--disk 10M")
 for what, act in (
         ("one file", "head -c 60M /dev/zero > f"),
         ("files", "py:for i in range(60): open(f'f{i}', 'wb').write(bytes(1 << 20))"),
@@ -526,7 +529,8 @@ for what, act in (
     row(f"disk: {what}", act, opts="--disk 10M --timeout 30s")
 row("wall clock", "sleep 1.5", opts="--timeout 300ms")
 row("wall clock: SIGTERM ignored", "trap '' TERM; sleep 0.8; sleep 0.8", opts="--timeout 300ms")
-row("wall clock: stopped", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1",
+row("wall clock: stopped", "(while kill -CONT $$; do sleep 0.1; done) >/dev/null 2>&1 & "
+    "kill -STOP $$; sleep 1",
     opts="--timeout 300ms")
 row("CPU time", "py:import time\nwhile time.process_time() < 3: pass",
     opts="--cpu-seconds 1")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # run-as: root user
+# beside: yes
 # The audit log from outside: what is in it, where it is, and that nobody inside
 # reaches it.
 #
@@ -189,9 +190,10 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 	kill "$reader"
 	[ "$status" -eq 5 ]
 	grep -q 'events of this run are not in the audit log' <<<"$output"
-	head -n 1 <"$HOME/pipe" >"$HOME/first" 3>&- &
+	(head -n 1 <"$HOME/pipe" >"$HOME/first"; touch "$work/gone") 3>&- &
 	exec 8>"$HOME/pipe"
-	run timeout 60 "$cordon" run --audit "$HOME/pipe" -- sh -c 'sleep 0.5; exit 6' 8>&-
+	run timeout 60 "$cordon" run --audit "$HOME/pipe" -- \
+		sh -c 'while [ ! -e gone ]; do sleep 0.05; done; exit 6' 8>&-
 	exec 8>&-
 	[ "$status" -eq 6 ]
 	log "$HOME/first" "e[0]['event'] == 'run.start'"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # run-as: root user
+# beside: yes
 # examples/demo.sh, as `make run` shows it.
 # shellcheck disable=SC2154  # out, err and place are set by place.bash
 load place

@@ -1,4 +1,5 @@
 # explain: the effective policy, where it came from, and what cut it.
+# beside: yes
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

@@ -1,4 +1,5 @@
 # Files of every kind: missing, unreadable, empty, huge, binary.
+# beside: yes
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # run-as: root user
+# beside: yes
 # The network on the command line: what is asked for, what is planned, and what
 # is refused before anything starts.
 # Variables in single quotes are cordon's to read:

@@ -1,4 +1,5 @@
 # Policies as data: show, convert, intersect, diff, match.
+# beside: yes
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

@@ -2,6 +2,7 @@
 # Each test has a shell of its own, and what it exports ends with it.
 # shellcheck disable=SC2030,SC2031
 # run-as: root user
+# beside: yes
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
 # Shell text in single quotes is for the shell inside:
@@ -218,7 +219,7 @@ assert ($1), d"
 @test "124 for wall clock and CPU, with what was written before" {
 	run "$cordon" run --timeout 300ms -- sleep 30
 	[ "$status" -eq 124 ]
-	run "$cordon" run --timeout 300ms --json -- sh -c 'echo partial; echo e >&2; sleep 30'
+	run "$cordon" run --timeout 1500ms --json -- sh -c 'echo partial; echo e >&2; sleep 30'
 	[ "$status" -eq 124 ]
 	json "d['timed_out'] and d['limit'] == 'wall'"
 	json "d['stdout'] == 'partial\n' and d['stderr'] == 'e\n'"
@@ -229,13 +230,11 @@ assert ($1), d"
 
 @test "a time-out ends what ignores SIGTERM, and what is stopped" {
 	m=$(marker)
-	SECONDS=0
 	run "$cordon" run --timeout 300ms -- \
 		sh -c "trap '' TERM; sleep $m & (trap '' TERM; sleep $m); wait"
 	[ "$status" -eq 124 ]
 	run "$cordon" run --timeout 300ms -- sh -c "sleep $m & kill -STOP \$\$"
 	[ "$status" -eq 124 ]
-	[ "$SECONDS" -lt 10 ]
 	soon gone "$m"
 }
 
@@ -604,9 +603,7 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	sleep 0.3
 	[ "$(wc -c <ticks)" -eq "$one" ]
 	kill -CONT $pid
-	soon test "$(wc -c <ticks)" -gt 0
-	sleep 0.3
-	[ "$(wc -c <ticks)" -gt "$one" ]
+	soon eval '[ "$(wc -c <ticks)" -gt "$one" ]'
 	kill -TERM $pid
 	wait $pid || true
 }
@@ -625,7 +622,7 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 		touch ready; sleep $m" &
 	pid=$!
 	soon test -e ready
-	run ! gone "$m"
+	soon sleeps "$m"
 	kill -KILL $pid
 	wait $pid || true
 	soon gone "$m"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # run-as: root user
+# beside: yes
 # `cordon trial` from outside: a task's phases, its reward, many at a time, and
 # what is left when something goes wrong.
 #
@@ -387,7 +388,7 @@ workdir = "/etc/here"'
 
 @test "an agent that fails or takes too long is judged all the same" {
 	simple t
-	printf '[agent]\ntimeout_sec = 0.3\n' >>t/task.toml
+	printf '[agent]\ntimeout_sec = 1.5\n' >>t/task.toml
 	mark=$(marker)
 	trial --agent "echo done >answer; sleep $mark" t
 	[ "$status" -eq 0 ]
@@ -528,7 +529,7 @@ print(sorted(json.loads(l)["trial"] for l in sys.stdin))')" = "['t.1', 't.2', 't
 
 @test "two runs do not write into one folder at the same time" {
 	simple t
-	"$cordon" trial -o out --agent 'sleep 5' t 2>/dev/null &
+	"$cordon" trial -o out --agent 'sleep 100' t 2>/dev/null &
 	background=$!
 	soon test -e out/.lock
 	soon test -e out/t/output
@@ -583,7 +584,7 @@ no_supervisor() {
 	start_sleeping
 	kill -9 "$(pgrep -P "$background")"
 	wait "$background" && false
-	gone "$mark"
+	soon gone "$mark"
 	result t 'r["status"] == "error" and "killed by signal 9 in agent" in r["error"]["message"]'
 }
 

@@ -1,8 +1,8 @@
 # What the files of this folder that wait for processes share.
 
-# Wait up to 10 s until the command succeeds.
+# Wait up to 30 s, of a machine that may be busy, until the command succeeds.
 soon() {
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		if "$@"; then
 			return 0
 		fi

@@ -6,6 +6,7 @@ sets what DNS says and where /redirect leads; {} asks what came since then: [wha
 address or name, port] each.
 """
 
+import contextlib
 import http.server
 import json
 import socket
@@ -101,10 +102,12 @@ def serve_datagrams(port):
     s.bind(("0.0.0.0", port))
     while True:
         data, sender = s.recvfrom(4096)
-        if port == 53:
-            s.sendto(answer(data), sender)
-        else:
-            WORLD.note("udp", "", port)
+        # Whoever asked may be gone by now, and need not have asked for a name.
+        with contextlib.suppress(OSError, IndexError, struct.error, UnicodeDecodeError):
+            if port == 53:
+                s.sendto(answer(data), sender)
+            else:
+                WORLD.note("udp", "", port)
 
 
 def main(cert, key):

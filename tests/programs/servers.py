@@ -5,11 +5,13 @@ suite: `Children.stop()` ends what is a process of its own.
 """
 
 import base64
+import contextlib
 import hashlib
 import http.server
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -26,10 +28,13 @@ NOBODY = 65534
 
 
 def free_port():
-    """A port that was free a moment ago, for programs that cannot take a socket."""
-    with socket.socket() as s:
-        s.bind((LOOPBACK, 0))
-        return s.getsockname()[1]
+    """A port that was free a moment ago, for programs that cannot take a socket; none of
+    those that the kernel gives to whoever connects meanwhile."""
+    while True:
+        with contextlib.suppress(OSError), socket.socket() as s:
+            port = random.randrange(10000, 32000)
+            s.bind((LOOPBACK, port))
+            return port
 
 
 class Children:
@@ -47,12 +52,12 @@ class Children:
                                      **options)
         self.running.append(child)
         for _ in range(600):
+            if child.poll() is not None:
+                break
             try:
                 socket.create_connection((LOOPBACK, port)).close()
                 return port
             except ConnectionRefusedError:
-                if child.poll() is not None:
-                    break
                 time.sleep(0.1)
         with open(log, encoding="utf-8", errors="replace") as f:
             raise RuntimeError(f"{argv[0]} does not answer: {f.read()[-2000:]}")

@@ -8,7 +8,7 @@ is read before a question is answered, so that a count is the truth of that mome
                s  is not read until `go`
     tcp 80     read and counted
     udp 9000   counted; the last who sent gets a number every 5 ms
-    udp 53     names below .test; `slow...` is answered a second later
+    udp 53     names below .test; `slow...` is answered a second later, `held...` after `answer`
 
 Questions on stdin, one line each; the answer is one line of JSON.
 """
@@ -30,6 +30,7 @@ NEAR, FAR, DNS = "93.184.216.1", "93.184.216.2", "93.184.216.53"
 HOSTS = {"a": "93.184.216.34", "b": "93.184.216.35", "c": "93.184.216.36", "hole": "93.184.217.37"}
 NAMES = {address: name for name, address in HOSTS.items()}
 TICK = 0.005
+DELAYS = (("slow", 1), ("held", float("inf")))
 
 
 def ip(*words):
@@ -168,10 +169,9 @@ class Far:
             if address and kind == 1:
                 text = (data[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + question + b"\xc0\x0c\0\1\0\1" +
                         struct.pack(">IH", 0, 4) + socket.inet_aton(address))
-            if labels[0].startswith("slow"):
-                self.later.append((time.monotonic() + 1, s, text, whom))
-            else:
-                s.sendto(text, whom)
+            delay = next((d for word, d in DELAYS if labels[0].startswith(word)), 0)
+            self.later.append((time.monotonic() + delay, s, text, whom))
+            self.answer_those_due()
 
     # --- time ------------------------------------------------------------------
 
@@ -191,8 +191,10 @@ class Far:
                 self.datagrams.sendmsg([text], about, 0, whom)
             except OSError:
                 pass
-        now = time.monotonic()
-        for one in [x for x in self.later if x[0] <= now]:
+        self.answer_those_due()
+
+    def answer_those_due(self, until=0):
+        for one in [x for x in self.later if x[0] <= max(until, time.monotonic())]:
             self.later.remove(one)
             with contextlib.suppress(OSError):
                 one[1].sendto(one[2], one[3])
@@ -212,6 +214,8 @@ class Far:
             ip("addr", "add", HOSTS["hole"] + "/32", "dev", "lo")
         elif words[0] == "shut":
             ip("addr", "del", HOSTS["hole"] + "/32", "dev", "lo")
+        elif words[0] == "answer":
+            self.answer_those_due(float("inf"))
         elif words[0] == "go":
             for stream in self.held:
                 stream.kind = b"h"

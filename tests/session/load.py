@@ -1,9 +1,7 @@
 """Inside, for tests/suite/session-switch: connections and datagrams without end, to
 hosts that are allowed and to hosts that are not.
 
-    load.py SECONDS
-
-Prints how many of each came to what, as one line of JSON.
+Until its input ends; prints how many of each came to what, as one line of JSON.
 """
 import collections
 import json
@@ -19,9 +17,9 @@ PROCESSES, THREADS, STALL, PAUSE = 3, 8, 20, 0.002
 
 
 class Worker(threading.Thread):
-    def __init__(self, number, until):
+    def __init__(self, number, enough):
         super().__init__(daemon=True)
-        self.random, self.until = random.Random(number), until
+        self.random, self.enough = random.Random(number), enough
         self.did, self.kept = collections.Counter(), []
 
     def open(self, host):
@@ -72,7 +70,7 @@ class Worker(threading.Thread):
 
     def run(self):
         acts = (self.talk, self.talk, self.talk, self.keep, self.leave, self.reuse, self.send)
-        while time.monotonic() < self.until:
+        while not self.enough.is_set():
             try:
                 self.did[self.random.choice(acts)(self.random.choice(HOSTS))] += 1
             except socket.timeout:
@@ -82,8 +80,8 @@ class Worker(threading.Thread):
                 time.sleep(PAUSE)
 
 
-def work(number, until, results):
-    threads = [Worker(number * 100 + i, until) for i in range(THREADS)]
+def work(number, enough, results):
+    threads = [Worker(number * 100 + i, enough) for i in range(THREADS)]
     for t in threads:
         t.start()
     for t in threads:
@@ -92,13 +90,14 @@ def work(number, until, results):
 
 
 def main():
-    until = time.monotonic() + float(sys.argv[1])
-    results = multiprocessing.get_context("fork").SimpleQueue()
-    children = [multiprocessing.get_context("fork").Process(target=work, args=(i, until, results))
-                for i in range(PROCESSES)]
+    fork = multiprocessing.get_context("fork")
+    enough, results = fork.Event(), fork.SimpleQueue()
+    children = [fork.Process(target=work, args=(i, enough, results)) for i in range(PROCESSES)]
     for p in children:
         p.start()
     print("started", flush=True)
+    sys.stdin.read()
+    enough.set()
     did = sum((results.get() for _ in children), collections.Counter())
     for p in children:
         p.join()

@@ -5,7 +5,7 @@ that work outside, and must not inside."""
 ASK = r"""
 import glob, os, socket, struct, sys
 def ask(s):
-    s.settimeout(2)
+    s.settimeout(20)
     hello = s.recv(65536)
     head = bytearray(len(hello))
     text = b"shut\0"

@@ -190,7 +190,7 @@ class Agent:
         return said
 
 
-def soon(test, seconds=10):
+def soon(test, seconds=30):
     """Its first value that is true, or the last one."""
     end = time.monotonic() + seconds
     while not (value := test()) and time.monotonic() < end:

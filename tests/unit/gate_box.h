@@ -130,15 +130,44 @@ static int dial(const struct box *b)
 	return dial_at(b, INADDR_LOOPBACK);
 }
 
+#define MAX_WAITS	3000	/* of 3 ms for what is still on its way */
+
+/* Lets the gate work until there is something to read. */
+__attribute__((unused))
+static bool ready(struct box *b, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (int i = 0; i < MAX_WAITS; i++) {
+		work(b, 3);
+		if (poll(&p, 1, 0) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Lets the gate work until it has counted so many. */
+__attribute__((unused))
+static void work_until(struct box *b, const unsigned *count, unsigned want)
+{
+	for (int i = 0; *count != want && i < MAX_WAITS; i++)
+		work(b, 3);
+}
+
 /* What the gate dialled, or -1. */
 __attribute__((unused))
 static int taken(struct box *b)
 {
-	int fd;
+	(void)ready(b, b->server);
+	return accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
 
+/* The same where nothing should come. */
+__attribute__((unused))
+static int taken_by_now(struct box *b)
+{
 	work(b, 50);
-	fd = accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	return fd;
+	return accept4(b->server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
 /* Reads what there is; "!" and the error's name when it failed, "." at the end. */
@@ -154,6 +183,14 @@ static const char *heard_by(int fd, char text[4096])
 	else
 		text[n] = '\0';
 	return text;
+}
+
+/* The same, when there is something. */
+__attribute__((unused))
+static const char *hears(struct box *b, int fd, char text[4096])
+{
+	(void)ready(b, fd);
+	return heard_by(fd, text);
 }
 
 #endif

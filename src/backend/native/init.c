@@ -115,8 +115,9 @@ void ask_for_grants(struct init *in)
 {
 	struct native_message m = { .kind = NATIVE_ASKED };
 
-	if (needs_grants(in) && !__atomic_exchange_n(&in->asked, true, __ATOMIC_SEQ_CST))
-		QUIET3(write, in->control, &m, sizeof(m));
+	if (needs_grants(in) && !__atomic_exchange_n(&in->asked, true, __ATOMIC_SEQ_CST) &&
+	    QUIET3(write, in->control, &m, sizeof(m)) != (long)sizeof(m))
+		__atomic_store_n(&in->asked, false, __ATOMIC_SEQ_CST);
 }
 
 /* What the supervisor made while we mounted, before any limit of ours can keep us
@@ -131,6 +132,8 @@ static int step_grants(struct init *in, struct cordon_err *err)
 	if (!needs_grants(in))
 		return 0;
 	ask_for_grants(in);
+	if (!in->asked)
+		return err_set(err, CORDON_E_SETUP, "the supervisor cannot be asked");
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
 	rc = native_recv_fds(in->control, &m, &fds);
