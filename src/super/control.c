@@ -31,6 +31,7 @@ static const struct {
 	[CONTROL_ALLOW] = { "allow", 1 << 20, { 1 }, { MAX_SHORT_LIST }, 0 },
 	[CONTROL_STATUS] = { "status", 0, { 0 }, { 0 }, 0 },
 	[CONTROL_STARTED] = { "started", 0, { 0 }, { 0 }, 1 },
+	[CONTROL_STOPPED] = { "stopped", 0, { 0 }, { 0 }, 0 },
 	[CONTROL_RESULT] = { "result", MAX_CONTROL_BYTES, { 5 }, { 5, 4 * MAX_DENIALS }, 0 },
 	[CONTROL_DONE] = { "done", MAX_CONTROL_BYTES, { 1 }, { 1 }, 0 },
 	[CONTROL_REFUSED] = { "refused", 4096, { 1 }, { 1 }, 0 },

@@ -32,6 +32,7 @@ enum control_type {
 	CONTROL_RESULT,		/* see result_message.h */
 	CONTROL_DONE,		/* a text */
 	CONTROL_REFUSED,	/* number: enum cordon_errc; a text */
+	CONTROL_STOPPED,	/* the command, by its terminal: as the caller's shell wants it */
 	N_CONTROL_TYPES
 };
 

@@ -296,6 +296,17 @@ static void on_started(struct session *s, struct command *c)
 	fd_close(terminal);
 }
 
+/* ^Z in the terminal, which is the client's. */
+static void on_stopped(const struct command *c)
+{
+	cleanup_control_out struct control_out o;
+	struct cordon_err ignored;
+
+	control_out_init(&o, CONTROL_STOPPED);
+	if (c->client)
+		(void)!control_send(c->client->fd, &o, &ignored);
+}
+
 /* `c` may be NULL: it is forgotten. */
 static void on_command(struct session *s, struct command *c, const struct native_message *m)
 {
@@ -306,6 +317,9 @@ static void on_command(struct session *s, struct command *c, const struct native
 	switch (m->kind) {
 	case NATIVE_STARTED:
 		on_started(s, c);
+		break;
+	case NATIVE_STOPPED:
+		on_stopped(c);
 		break;
 	case NATIVE_EXEC_FAILED:
 		c->res.exec_errno = m->value;
@@ -343,6 +357,7 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		network_add_socket(&s->tree.network, &s->tree.fds);
 		return 0;
 	case NATIVE_STARTED:
+	case NATIVE_STOPPED:
 	case NATIVE_EXEC_FAILED:
 	case NATIVE_EXITED:
 		on_command(s, find_command(s, m->id), m);

@@ -114,6 +114,22 @@ static void send_signal(const struct exec *x, int signal)
 	(void)!control_send(x->fd, &o, &ignored);
 }
 
+/* As the caller's job control wants it; returns when it lets us go on. */
+static void stop_with_caller(struct exec *x)
+{
+	stdio_pause(&x->stdio);
+	raise(SIGSTOP);
+	stdio_resume(&x->stdio);
+}
+
+/* By ^Z in the command's terminal.  Without a shell nobody would continue us. */
+static void on_stopped(struct exec *x)
+{
+	if (x->stdio.raw && getpgrp() != getsid(0))
+		stop_with_caller(x);
+	send_signal(x, SIGCONT);
+}
+
 static void on_signal(struct exec *x, int signal)
 {
 	switch (signal) {
@@ -122,9 +138,9 @@ static void on_signal(struct exec *x, int signal)
 		break;
 	case SIGTSTP:
 		send_signal(x, SIGSTOP);
-		stdio_pause(&x->stdio);
-		raise(SIGSTOP);
-		stdio_resume(&x->stdio);
+		/* With its terminal we are told when it has stopped. */
+		if (!x->stdio.child.controlling)
+			stop_with_caller(x);
 		break;
 	default:
 		send_signal(x, signal);
@@ -137,6 +153,9 @@ static int on_answer(struct exec *x, struct control_message *m, struct cordon_er
 	case CONTROL_STARTED:
 		if (m->n_fds && stdio_join(&x->stdio, fd_take(&m->fds[0]), err) < 0)
 			return -1;
+		return 0;
+	case CONTROL_STOPPED:
+		on_stopped(x);
 		return 0;
 	case CONTROL_RESULT:
 		x->done = true;

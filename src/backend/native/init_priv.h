@@ -79,7 +79,8 @@ struct launch {
 	const int *streams;
 	bool judged;		/* executions are judged */
 	int error;		/* errno of exec; of chdir, negative */
-	int told;		/* closed by the exec; the error goes there if it is judged */
+	int told;		/* closed by the exec; what a copy of init has to tell goes there */
+	pid_t group;		/* of the command, where the child only leads its session; or 0 */
 };
 
 /* Returns at its exec, or when that failed: the child is there, to be waited

@@ -157,6 +157,74 @@ static bool show(const struct launch *l)
 	return syscall(SYS_close_range, told + 1, ~0u, 0) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
+/* What a copy of init tells. */
+struct told {
+	bool is_group;		/* else an error */
+	int value;
+};
+
+static void tell_init(const struct launch *l, bool is_group, int value)
+{
+	const struct told told = { is_group, value };
+
+	(void)!send(l->told, &told, sizeof(told), MSG_NOSIGNAL);
+}
+
+/* ---- leading a terminal's session ------------------------------------------ */
+
+/* The end of the one that is led, as our own. */
+static _Noreturn void end_as(int status)
+{
+	sigset_t mask;
+
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		kill(getpid(), WTERMSIG(status));
+		sigemptyset(&mask);
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+	}
+	_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* The kernel lets ^Z stop only a group that somebody else of its session waits for: a
+ * command with a terminal gets one, which stops and ends as it does.  No signal reaches
+ * that one but those that nobody can hold off.
+ * Returns in the command; where there is no room for two, that is the only one. */
+static void lead(struct launch *l)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	int status;
+
+	if (pid < 0)
+		return;
+	setpgid(pid, pid);
+	tcsetpgrp(0, pid ? pid : getpid());
+	if (pid == 0)
+		return;
+	tell_init(l, true, pid);
+	syscall(SYS_close_range, 0, ~0u, 0);
+	for (;;) {
+		if (waitpid(pid, &status, WUNTRACED) != pid)
+			continue;
+		if (!WIFSTOPPED(status))
+			end_as(status);
+		kill(getpid(), SIGSTOP);
+		kill(-pid, SIGCONT);
+	}
+}
+
+static bool is_led(const struct launch *l)
+{
+	return l->streams && l->command->io.controlling;
+}
+
+static bool is_copied(const struct launch *l)
+{
+	return l->judged || is_led(l);
+}
+
+/* ---- the new process --------------------------------------------------------- */
+
 /* Of the one that is on its way. */
 static char stack[64 << 10] __attribute__((aligned(16)));
 
@@ -179,14 +247,16 @@ static int launch_main(void *arg)
 	} else {
 		setsid();
 	}
+	if (settled && is_led(l))
+		lead(l);
 	sigemptyset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (settled && l->judged && !show(l))
 		_exit(127);
 	error = settled ? execute(l->command) : -error;
 	l->error = error;
-	if (l->judged)
-		(void)!send(l->told, &error, sizeof(error), MSG_NOSIGNAL);
+	if (is_copied(l))
+		tell_init(l, false, error);
 	_exit(127);
 }
 
@@ -222,19 +292,34 @@ static void wait_for_exec(pid_t pid, int end)
 	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
 }
 
+/* What the copy told.  Whoever said so, from here on it is true. */
+static void hear(struct launch *l, int end, pid_t pid)
+{
+	struct told told;
+
+	while (recv(end, &told, sizeof(told), MSG_DONTWAIT) == (ssize_t)sizeof(told)) {
+		if (told.is_group && told.value > 1) {
+			l->group = told.value;
+		} else if (!told.is_group) {
+			l->error = told.value;
+			kill(pid, SIGKILL);
+		}
+	}
+}
+
 /* Beside others.  A copy of init that anybody may look into, where executions are
- * judged: whoever judges looks into the one who calls.  Elsewhere it shares our
- * memory, and nobody can look into it before the exec.
+ * judged: whoever judges looks into the one who calls; or one that stays, to lead.
+ * Elsewhere it shares our memory, and nobody can look into it before the exec.
  * A socket, and no pipe: it cannot be opened by /proc. */
 static pid_t launch_beside(struct launch *l)
 {
-	int ends[2], error;
+	int ends[2];
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
 	l->told = ends[1];
-	if (l->judged) {
+	if (is_copied(l)) {
 		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0)
 			_exit(launch_main(l));
@@ -244,12 +329,8 @@ static pid_t launch_beside(struct launch *l)
 	close(ends[1]);
 	if (pid > 0)
 		wait_for_exec(pid, ends[0]);
-	if (pid > 0 && l->judged &&
-	    recv(ends[0], &error, sizeof(error), MSG_DONTWAIT) == (ssize_t)sizeof(error)) {
-		l->error = error;
-		/* Whoever said so, from here on it is true. */
-		kill(pid, SIGKILL);
-	}
+	if (pid > 0 && is_copied(l))
+		hear(l, ends[0], pid);
 	close(ends[0]);
 	return pid;
 }

@@ -21,7 +21,9 @@
 
 struct running {
 	pid_t pid;		/* 0: free */
+	pid_t group;		/* its own, if pid only leads its session; or 0 */
 	int id;
+	bool controlling;	/* has the terminal */
 	bool stopped;		/* by us: nothing of it may go on */
 };
 
@@ -68,18 +70,31 @@ static void tell_exit(const struct commands *c, const struct running *r, int sta
 	tell(c->in, &m);
 }
 
+/* Somebody sits at the terminal who can let it go on. */
+static void tell_stop(const struct commands *c, const struct running *r, int signal)
+{
+	struct native_message m = { .kind = NATIVE_STOPPED, .id = r->id, .value = signal };
+
+	if (r->controlling && !r->stopped)
+		tell(c->in, &m);
+}
+
 static void reap(struct commands *c)
 {
 	struct rusage used;
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0)
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0)
 		for (size_t i = 0; i < ARRAY_SIZE(c->list); i++) {
 			struct running *r = &c->list[i];
 
 			if (r->pid != pid)
 				continue;
+			if (WIFSTOPPED(status)) {
+				tell_stop(c, r, WSTOPSIG(status));
+				continue;
+			}
 			if (r->stopped)
 				end_command(c, pid);
 			tell_exit(c, r, status, &used);
@@ -149,7 +164,8 @@ static void start(struct commands *c, struct running *r, int id, const struct na
 		m = (struct native_message){ .kind = NATIVE_EXEC_FAILED, .id = id,
 					     .value = l.error };
 	} else {
-		*r = (struct running){ .pid = pid, .id = id };
+		*r = (struct running){ .pid = pid, .group = l.group, .id = id,
+				       .controlling = cmd->io.controlling };
 	}
 	if (m.kind == NATIVE_STARTED) {
 		if (tell_fds(c->in, &m, &out) < 0)
@@ -199,7 +215,9 @@ static void answer(struct commands *c, const struct native_message *m, struct na
 	if (m->kind == NATIVE_EXEC) {
 		answer_exec(c, m->id, fds);
 	} else if (r && m->kind == NATIVE_SIGNAL) {
-		kill(-r->pid, m->value);
+		kill(r->group ? -r->group : -r->pid, m->value);
+		if (m->value == SIGCONT)
+			kill(r->pid, SIGCONT);
 	} else if (r && m->kind == NATIVE_STOP) {
 		r->stopped = true;
 		family_signal(r->pid, m->value);
