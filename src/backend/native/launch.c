@@ -281,7 +281,7 @@ static bool is_stopped(pid_t pid)
  * hold init up. */
 static void wait_for_exec(pid_t pid, int end)
 {
-	struct pollfd p = { .fd = end, .events = POLLIN };
+	struct pollfd p = { .fd = end, .events = 0 };	/* its end, and not what is told */
 	int ready, looks = 0;
 
 	while ((ready = poll(&p, 1, LOOK_MS)) == 0 && ++looks < MAX_LOOKS && !is_stopped(pid))
