@@ -13,13 +13,14 @@ only firejail and crun filter system calls as well.
 
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from processes import children, private_kb
 
 CORDON = os.environ["CORDON"]
 CALL = os.path.join(os.environ["CORDON_BUILD"], "tests/bench/call")
@@ -270,21 +271,6 @@ def throughput(peers, workers, slices=4, seconds=0.5):
         # Of the others' as many as of ours, and not many more.
         ours, limit = (rate["cordon"], RATE_LIMIT) if way in peers.names else (None, None)
         tell(f"run: /bin/true, {way}, {with_workers}", rate[way], "1/s", ours, limit)
-
-
-def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            found = [int(word) for word in f.read().split()]
-    except OSError:
-        return []
-    return found + [below for child in found for below in children(child)]
-
-
-def private_kb(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
-        return sum(int(kb) for kb in re.findall(r"^Private_(?:Clean|Dirty): +(\d+)", f.read(),
-                                                re.M))
 
 
 def supervisors(pid):

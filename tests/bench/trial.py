@@ -11,13 +11,14 @@ private memory of what runs and supervises one of two that sleep.
 import ctypes
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from processes import children, private_kb
 
 CORDON = os.environ["CORDON"]
 ROUNDS = max(int(os.environ.get("CORDON_BENCH_ROUNDS", "100")) // 10, 1)
@@ -134,21 +135,6 @@ def growth():
 
 
 # ---- memory ----------------------------------------------------------------------------
-
-def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            found = [int(word) for word in f.read().split()]
-    except OSError:
-        return []
-    return found + [below for child in found for below in children(child)]
-
-
-def private_kb(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
-        return sum(int(kb) for kb in re.findall(r"^Private_(?:Clean|Dirty): +(\d+)", f.read(),
-                                                re.M))
-
 
 def is_cordon(pid):
     """Not the command."""

@@ -194,7 +194,9 @@ complete_words() {
 		"completion zsh"; do
 		# A pipe that nobody reads any more.
 		mkfifo .pipe
-		exec 7<>.pipe 8>.pipe 7<&-
+		exec 7<>.pipe
+		exec 8>.pipe
+		exec 7<&-
 		status=0
 		"$CORDON" $command >&8 2>.err 8>&- || status=$?
 		exec 8>&-

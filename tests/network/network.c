@@ -103,7 +103,7 @@ static bool answer_datagram(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	ssize_t n;
 
-	if (poll(&p, 1, 1000) <= 0)
+	if (poll(&p, 1, 10000) <= 0)
 		return false;
 	n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	if (n < 0)
@@ -525,7 +525,7 @@ static enum native_kind recv_kind(const struct native_child *c, struct native_fd
 
 	for (int i = 0; i < 3; i++) {
 		struct pollfd p = { .fd = c->control, .events = POLLIN };
-		int rc = poll(&p, 1, 3000) > 0 ? native_recv(c, &m, fds) : 0;
+		int rc = poll(&p, 1, 30000) > 0 ? native_recv(c, &m, fds) : 0;
 
 		if (rc > 0 && m.kind == NATIVE_FAILED)
 			printf("# %s\n", m.err.msg);
@@ -621,7 +621,7 @@ static void test_a_failure_names_the_step(void)
 			if (!start_run(&arena, &c))
 				_exit(1);
 			p.fd = c.control;
-			poll(&p, 1, 3000);
+			poll(&p, 1, 30000);
 			ok(native_recv(&c, &m, &fds) == 1 && m.kind == NATIVE_FAILED, "it fails");
 			ok(strncmp(m.err.msg, rows[i].says, strlen(rows[i].says)) == 0, "%s: %s",
 			   rows[i].says, m.err.msg);

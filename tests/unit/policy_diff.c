@@ -96,10 +96,10 @@ static void test_long_lists(void)
 	buf_puts(&y, "]");
 	a = with_defaults(&arena, buf_text(&x));
 	b = with_defaults(&arena, buf_text(&y));
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
 	ok(policy_diff((struct named_policy){ &a, "A" }, (struct named_policy){ &b, "B" }, &out,
 		       &lines, &err) == 0, "answered");
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	ok(lines > 190000 && lines < 200000, "%zu lines", lines);
 	ok(end.tv_sec - begin.tv_sec < 20, "in time");
 }

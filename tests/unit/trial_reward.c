@@ -5,34 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/folder.h"
 #include "base/limits.h"
+#include "own_folder.h"
 #include "tap.h"
 #include "trial/reward.h"
 
 static struct arena arena = ARENA(MAX_ARENA_BYTES);
-static char top[64];
-static int place = -1;
-
-static void clean(void)
-{
-	struct cordon_err ignored;
-
-	(void)!folder_clear(place, &ignored);
-	rmdir(top);
-}
-
-/* A folder of its own for a case, which is a process of its own. */
-static void begin(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/cordon-reward-XXXXXX", tmp ? tmp : "/tmp");
-	place = mkdtemp(top) ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (!ok(place >= 0, "a place"))
-		exit(1);
-	atexit(clean);
-}
 
 static void put(const char *name, const char *text)
 {

@@ -4,34 +4,12 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "base/folder.h"
 #include "base/limits.h"
+#include "own_folder.h"
 #include "tap.h"
 #include "trial/tasks.h"
 
 static struct arena arena = ARENA(MAX_ARENA_BYTES);
-static char top[64];
-static int place = -1;
-
-static void clean(void)
-{
-	struct cordon_err ignored;
-
-	(void)!folder_clear(place, &ignored);
-	rmdir(top);
-}
-
-/* A folder of its own for a case, which is a process of its own, and works there. */
-static void begin(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/cordon-tasks-XXXXXX", tmp ? tmp : "/tmp");
-	place = mkdtemp(top) ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (!ok(place >= 0 && fchdir(place) == 0, "a place"))
-		exit(1);
-	atexit(clean);
-}
 
 /* A file, and the folders above it. */
 static void put(const char *path)
