@@ -9,7 +9,7 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     told    shell text, run outside afterwards; if there is one, it decides
     opts    options of `cordon run`
     who     root, user or both
-    files   descriptors to inherit: number -> path below W
+    files   descriptors to inherit: number -> path below W; +path: to write as well; memfd
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
     hold    a file below W/out that another process has open, mapped and beside it
@@ -281,6 +281,10 @@ row("a stream that is a file, opened for writing", "echo evil > /proc/self/fd/0"
 row("a stream that is a file, its mode", "py:import os; os.fchmod(0, 0o666)",
     setup="echo x > keep; chmod 600 keep", files={0: "ws/keep"},
     told="test $(stat -c %a keep) = 666")
+row("a stream that is a file to write as well", "echo evil >&0", files={0: "+ws/keep"},
+    setup="echo x > keep", told="grep evil keep")
+row("a stream that is a file without a name", "py:import os; os.write(0, b'evil')",
+    files={0: "memfd"})
 row("a folder that was inherited", "cat /proc/self/fd/9/secret", files={9: "out"})
 row("a file that was inherited", "cat <&9", files={9: "out/secret"})
 row("a link in place of the result", "ln -sf ../out/secret r.json", opts="--result r.json",
