@@ -495,6 +495,12 @@ row("memory: datagrams whose senders are closed",
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
+row("memory: locks of parts of files", "./probe locks", opts=BIG)
+row("memory: answers of the kernel that nobody reads", "py:import socket, struct, time\nkeep = []\n"
+    "ask = struct.pack('=IHHII16x', 32, 18, 1, 1, 0)[:20] + struct.pack('=iII', 1, 0, 0)\n"
+    "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"
+    " s.setblocking(False)\n keep.append(s)\n try:\n  for k in range(400): s.send(ask)\n"
+    " except BlockingIOError: pass\ntime.sleep(1)", opts=BIG)
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
     " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
