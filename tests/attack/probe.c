@@ -467,6 +467,13 @@ static long huge_pages(void)
 	return before - free_mb() > HELD_MB / 2 ? 0 : -1;
 }
 
+static long requests(void)
+{
+	unsigned long context = 0;
+
+	return syscall(SYS_io_setup, 9000, &context);
+}
+
 #define N_LOCK_FILES	600
 #define N_LOCKS		1000	/* of each; more take longer each time */
 
@@ -508,7 +515,7 @@ static const struct {
 	{ "race-word", race_word }, { "race-path", race_path }, { "race-link", race_link },
 	{ "race-thread", race_thread }, { "nameless-program", nameless_program },
 	{ "thread-memory", thread_memory }, { "thread-files", thread_files },
-	{ "huge-pages", huge_pages }, { "locks", locks },
+	{ "huge-pages", huge_pages }, { "locks", locks }, { "requests", requests },
 };
 
 int main(int argc, char **argv)

@@ -553,6 +553,9 @@ row("CPUs that were not given", "py:import os; os.sched_setaffinity(0, {0, 1}); 
     setup="printf '[limits]\\ncpus = 1\\n' > p.toml", opts="--policy p.toml")
 row("watches of the host's files",
     "py:import ctypes\nl = ctypes.CDLL(None)\nassert all(l.inotify_init() >= 0 for i in range(80))")
+row("requests of which the machine has one count", "./probe requests")
+row("terminals of which the machine has one count",
+    "py:import os\nfor i in range(400): os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")
 
 # --- commands ----------------------------------------------------------------------------
