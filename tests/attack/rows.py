@@ -556,6 +556,11 @@ row("watches of the host's files",
 row("requests of which the machine has one count", "./probe requests")
 row("terminals of which the machine has one count",
     "py:import os\nfor i in range(400): os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)")
+row("signals of which a user has one count",
+    "py:import ctypes, os, signal\nl = ctypes.CDLL(None)\nsignal.pthread_sigmask(0, [40])\n"
+    "assert all(l.sigqueue(os.getpid(), 40, ctypes.c_void_p(1)) == 0 for i in range(5000))")
+row("priority: of real time", "py:import os; os.sched_setscheduler(0, os.SCHED_RR, "
+    "os.sched_param(1))", who="root")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")
 
 # --- commands ----------------------------------------------------------------------------
