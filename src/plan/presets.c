@@ -17,7 +17,7 @@ const char *const preset_etc[] = {
 	"/etc/default/locale", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc",
 	"/etc/bash_completion.d", "/etc/inputrc", "/etc/zsh", "/etc/shells", "/etc/terminfo",
 	"/etc/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release",
-	"/etc/login.defs", "/etc/environment", "/etc/mime.types", "/etc/magic",
+	"/etc/login.defs", "/etc/mime.types", "/etc/magic",
 	"/etc/gitconfig", "/etc/python3", "/etc/python3.9", "/etc/python3.11",
 	"/etc/python3.12", "/etc/python3.13", "/etc/perl", "/etc/java-11-openjdk",
 	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs",

@@ -82,7 +82,8 @@ row("private keys of .NET in a preset", "cat ~/.dotnet/corefx/cryptography/x509s
     "echo k > .dotnet/corefx/cryptography/x509stores/my/k.pfx")
 row("/etc/shadow", "cat /etc/shadow", who="root")
 row("/etc/shadow with all of / readable", "cat /etc/shadow", who="root", opts="-r /")
-row("a file of /etc that nobody needs", "cat /etc/fstab || cat /etc/hostname")
+row("a file of /etc that nobody needs",
+    "cat /etc/environment || cat /etc/fstab || cat /etc/hostname")
 row("/root", "ls -A /root | grep .", who="root")
 row("the host's /run", "ls /run | grep .")
 row("the host's /var/lib", "ls /var/lib/dpkg | grep .")
