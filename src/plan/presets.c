@@ -78,7 +78,17 @@ const char *const protect_shell[] = {
 	".pam_environment", ".bash_completion", ".config/environment.d",
 	/* run by programs that everybody starts */
 	".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs",
-	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", NULL
+	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", ".psqlrc", ".sqliterc",
+	/* run by a login */
+	".local/share/systemd", ".local/share/dbus-1", ".config/plasma-workspace",
+	".config/autostart-scripts", ".xsessionrc", ".config/i3", ".config/sway", ".config/hypr",
+	/* by other shells, and by their prompts */
+	".config/zsh", ".oh-my-zsh", ".config/nushell", ".config/powershell", ".xonshrc",
+	".config/starship.toml", ".config/direnv", ".direnvrc",
+	/* by terminals and editors */
+	".config/kitty", ".config/alacritty", ".alacritty.toml", ".config/wezterm",
+	".wezterm.lua", ".config/ghostty", ".config/Code/User", ".config/Cursor/User",
+	".vscode-server", ".cursor-server", NULL
 };
 
 const char *const credentials[] = {

@@ -181,7 +181,10 @@ RUN_BY_OTHERS = (
     "opencode.json opencode.jsonc .opencode/x .roo/mcp.json .roomodes .kiro/x .amazonq/x .amp/x "
     ".factory/x .junie/x .trae/x .qwen/x crush.json .crush.json .crushrc crushrc .openhands/setup.sh "
     ".github/hooks/x.json .devcontainer.json .fleet/x mise.toml .mise.toml mise.local.toml .mise/x "
-    ".config/mise/x .vimrc .exrc .config/nvim/init.lua .emacs .emacs.d/x .tmux.conf .gdbinit")
+    ".config/mise/x .vimrc .exrc .config/nvim/init.lua .emacs .emacs.d/x .tmux.conf .gdbinit "
+    ".local/share/systemd/user/default.target.wants/x .local/share/dbus-1/services/x .xsessionrc "
+    ".config/starship.toml .config/direnv/direnvrc .config/kitty/kitty.conf .oh-my-zsh/x "
+    ".config/Code/User/tasks.json .vscode-server/data/x .sqliterc")
 ONE_OF_THEM = f"n=; for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); %s && n=$i; done; test $n"
 row("protected: what harnesses and editors run, made", ONE_OF_THEM % "echo x >$i",
     told=ONE_OF_THEM % "test -s $i")
