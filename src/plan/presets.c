@@ -17,7 +17,7 @@ const char *const preset_etc[] = {
 	"/etc/default/locale", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc",
 	"/etc/bash_completion.d", "/etc/inputrc", "/etc/zsh", "/etc/shells", "/etc/terminfo",
 	"/etc/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release",
-	"/etc/login.defs", "/etc/environment", "/etc/mime.types", "/etc/magic",
+	"/etc/login.defs", "/etc/mime.types", "/etc/magic",
 	"/etc/gitconfig", "/etc/python3", "/etc/python3.9", "/etc/python3.11",
 	"/etc/python3.12", "/etc/python3.13", "/etc/perl", "/etc/java-11-openjdk",
 	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs",
@@ -78,7 +78,17 @@ const char *const protect_shell[] = {
 	".pam_environment", ".bash_completion", ".config/environment.d",
 	/* run by programs that everybody starts */
 	".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs",
-	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", NULL
+	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", ".psqlrc", ".sqliterc",
+	/* run by a login */
+	".local/share/systemd", ".local/share/dbus-1", ".config/plasma-workspace",
+	".config/autostart-scripts", ".xsessionrc", ".config/i3", ".config/sway", ".config/hypr",
+	/* by other shells, and by their prompts */
+	".config/zsh", ".oh-my-zsh", ".config/nushell", ".config/powershell", ".xonshrc",
+	".config/starship.toml", ".config/direnv", ".direnvrc",
+	/* by terminals and editors */
+	".config/kitty", ".config/alacritty", ".alacritty.toml", ".config/wezterm",
+	".wezterm.lua", ".config/ghostty", ".config/Code/User", ".config/Cursor/User",
+	".vscode-server", ".cursor-server", NULL
 };
 
 const char *const credentials[] = {

@@ -22,8 +22,10 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -65,6 +67,8 @@ enum verdict {
 	VERDICT_PERSONALITY,
 	VERDICT_SETRLIMIT,
 	VERDICT_PRLIMIT,
+	VERDICT_MMAP,
+	VERDICT_MEMFD_CREATE,
 	VERDICT_SHMGET,
 	VERDICT_SEMGET,
 	VERDICT_MODE_1,
@@ -313,14 +317,37 @@ static size_t test_prlimit(struct emitter *e, unsigned arg)
 	return load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, next, e->allow));
 }
 
+/* Pages that the machine's owner has set apart: no limit of memory counts them.
+ * Answered as where there are none. */
+static size_t no_huge_pages(struct emitter *e, unsigned arg, uint32_t flag, size_t good)
+{
+	size_t none = refuse(e, ENOMEM);
+
+	return load_low(e, arg, branch(e, BPF_JSET, flag, none, proceed(e, good)));
+}
+
+static size_t test_mmap(struct emitter *e, unsigned arg)
+{
+	return no_huge_pages(e, arg, MAP_HUGETLB, e->allow);
+}
+
+static size_t test_memfd_create(struct emitter *e, unsigned arg)
+{
+	return no_huge_pages(e, arg, MFD_HUGETLB, e->allow);
+}
+
 /* With the kernel's 4096 segments a page each makes 16 MB.  Larger than allowed
  * is EINVAL, as over kernel.shmmax and kernel.sem. */
 static size_t test_shmget(struct emitter *e, unsigned arg)
 {
-	size_t too_large = refuse(e, EINVAL), next;
+	size_t too_large, next = e->allow;
 
-	next = load_low(e, arg, branch(e, BPF_JGT, 4096, too_large, e->allow));
-	return load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_large));
+	if (!e->o->memfd) {
+		too_large = refuse(e, EINVAL);
+		next = load_low(e, arg, branch(e, BPF_JGT, 4096, too_large, e->allow));
+		next = load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_large));
+	}
+	return no_huge_pages(e, arg + 1, SHM_HUGETLB, next);
 }
 
 /* 32000 sets of 32 semaphores make 75 MB; 32000 of 32000 make 65 GB. */
@@ -395,6 +422,8 @@ static const struct {
 	[VERDICT_PERSONALITY] = { test_personality, 0 },
 	[VERDICT_SETRLIMIT] = { test_setrlimit, 0 },
 	[VERDICT_PRLIMIT] = { test_prlimit, 1 },
+	[VERDICT_MMAP] = { test_mmap, 3 },
+	[VERDICT_MEMFD_CREATE] = { test_memfd_create, 1 },
 	[VERDICT_SHMGET] = { test_shmget, 1 },
 	[VERDICT_SEMGET] = { test_semget, 1 },
 	[VERDICT_MODE_1] = { test_mode, 1 },
@@ -421,7 +450,7 @@ static const struct {
 	{ VERDICT_CLONE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_CLONE },
 	{ VERDICT_UNSHARE, OPTION(namespaces), VERDICT_ALLOW, VERDICT_UNSHARE },
 	{ VERDICT_MEMFD, OPTION(memfd), VERDICT_ALLOW, VERDICT_ENOSYS },
-	{ VERDICT_SHMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SHMGET },
+	{ VERDICT_MEMFD_CREATE, OPTION(memfd), VERDICT_MEMFD_CREATE, VERDICT_ENOSYS },
 	{ VERDICT_SEMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SEMGET },
 	{ VERDICT_FCNTL, OPTION(buffers), VERDICT_ALLOW, VERDICT_FCNTL },
 	{ VERDICT_MODE_1, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_1 },

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "super/cgroup.h"
 #include "super/limiter_priv.h"
+#include "super/uncharged.h"
 
 #define MEMORY_RATE		(4LL << 30)	/* bytes a second and CPU; 2 to 3.7 were measured */
 #define MEMORY_RATE_CPUS	8		/* more do not touch pages faster */
@@ -43,6 +44,9 @@ struct limiter {
 	void *state;			/* of the mechanism */
 	int64_t cpu_limit_us;		/* INT64_MAX: none */
 	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
+	int64_t memory;			/* bytes; INT64_MAX: none */
+	struct uncharged uncharged;
+	bool own_network;
 	long n_cpus;
 	bool said_cpu, said_memory, said_tasks;
 };
@@ -112,6 +116,8 @@ int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *
 	if (!l)
 		return err_nomem(err);
 	l->ops = mechanisms[cgroup];
+	l->memory = limits->memory;
+	l->uncharged = (struct uncharged)UNCHARGED;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	l->n_cpus = MAX(l->n_cpus, 1);
@@ -165,15 +171,24 @@ void limiter_add_sockets(struct limiter *l, int fd)
 		fd_close(&fd);
 }
 
+void limiter_own_network(struct limiter *l)
+{
+	l->own_network = true;
+}
+
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err)
 {
-	return l->ops->start ? l->ops->start(l->state, proc_fd, init, err) : 0;
+	if (l->ops->start && l->ops->start(l->state, proc_fd, init, err) < 0)
+		return -1;
+	uncharged_start(&l->uncharged, proc_fd, l->own_network);
+	return 0;
 }
 
 int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)
 {
 	if (l->ops->change(l->state, limits, err) < 0)
 		return -1;
+	l->memory = limits->memory;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->cpu_due_us = 0;
 	return 0;
@@ -187,6 +202,11 @@ static int64_t cpu_wait_us(const struct limiter *l, int64_t used_us)
 	return MAX(rest / l->n_cpus, MIN_CPU_WAIT_US);
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < 0 || b < 0 ? MAX(a, b) : MIN(a, b);
+}
+
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 {
 	bool watch_cpu = l->cpu_limit_us != INT64_MAX && !l->said_cpu;
@@ -194,8 +214,11 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	bool cpu_due = watch_cpu && now >= l->cpu_due_us;
 	struct limiter_sample s = { .cpu_us = -1, .wait_us = -1 };
 	enum limit_kind over = LIMIT_OK;
+	int64_t wait;
 
 	l->ops->sample(l->state, cpu_due, &s);
+	s.memory_over |= uncharged_is_over(&l->uncharged, l->memory, now, &wait);
+	s.wait_us = sooner(s.wait_us, wait);
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;
@@ -209,12 +232,9 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	}
 	*ret_wait_us = l->said_memory ? -1 : s.wait_us;
 	if (watch_cpu) {
-		int64_t wait;
-
 		if (cpu_due)
 			l->cpu_due_us = now + cpu_wait_us(l, s.cpu_us);
-		wait = MAX(l->cpu_due_us - now, 0);
-		*ret_wait_us = *ret_wait_us < 0 ? wait : MIN(*ret_wait_us, wait);
+		*ret_wait_us = sooner(*ret_wait_us, MAX(l->cpu_due_us - now, 0));
 	}
 	return over;
 }
@@ -230,5 +250,6 @@ void limiter_free(struct limiter *l)
 	if (!l)
 		return;
 	l->ops->close(l->state);
+	uncharged_stop(&l->uncharged);
 	free(l);
 }

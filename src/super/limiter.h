@@ -73,6 +73,8 @@ int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err) MUST_USE;
 /* A socket of the kind NETLINK_SOCK_DIAG that was made in the network namespace of
  * the tree, whose buffers then count as memory; taken over.  -1: there is none. */
 void limiter_add_sockets(struct limiter *l, int fd);
+/* The tree has a network of its own: all sockets in it are the tree's. */
+void limiter_own_network(struct limiter *l);
 /* The tree runs now: call this when `init` exists and before it runs anything
  * that is to be counted.  `proc_fd` is the tree's own /proc (a descriptor of
  * the root of its procfs), or -1 where a cgroup counts; `init` is its first

@@ -170,7 +170,7 @@ static int read_streams(const struct control_message *m, struct native_stdio *re
 			return err_set(err, CORDON_E_PEER, "a standard stream did not come along");
 		ret->fd[i] = m->fds[used++];
 		/* Judged where they come from, and once more here. */
-		if (!stdio_is_harmless(ret->fd[i]))
+		if (!stdio_is_harmless(ret->fd[i], i == 0))
 			return err_set(err, CORDON_E_PEER,
 				       "standard stream %d would lead out of the cordon", i);
 	}

@@ -12,7 +12,7 @@
  *
  * A socket is not handed on either, unless it is
  * one end of a unix stream: it could be pointed elsewhere from inside.  Nor is a
- * file with a name that is only to be read: its descriptor lies on the host's
+ * file as input: its descriptor lies on the host's
  * mount, where it could be opened again for writing, and its mode changed.  Nor is
  * a pipe to read from, for the same reason: who reads it next may be a shell that
  * takes commands there (`cat script | sh`), and a pipe has no mount to be read-only
@@ -27,12 +27,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -138,27 +140,39 @@ static bool is_plain_unix(int fd)
 
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
 
-static enum give_how judge(int fd)
+/* A file of /proc may be another process's memory. */
+static enum give_how judge_file(int fd, const struct stat *st, bool input)
+{
+	struct statfs fs;
+
+	if (input || fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC)
+		return GIVE_THROUGH_US;
+	if (st->st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return GIVE_REFUSED;
+	return GIVE_AS_IS;
+}
+
+static enum give_how judge(int fd, bool input)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return GIVE_REFUSED;
-	if (S_ISDIR(st.st_mode))
-		return GIVE_REFUSED;	/* a way out of every mount */
+	if (S_ISREG(st.st_mode))
+		return judge_file(fd, &st, input);
+	if (S_ISSOCK(st.st_mode))
+		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
 	if (isatty(fd) || S_ISBLK(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;
-	if (S_ISSOCK(st.st_mode))
-		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
-	if (S_ISREG(st.st_mode) && st.st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		return fd == 0 ? GIVE_THROUGH_US : GIVE_REFUSED;
-	return GIVE_AS_IS;
+	/* Not a directory, which is a way out of every mount; nor what has no kind at all:
+	 * processes, rings and contexts act with the rights of whoever made them. */
+	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) ? GIVE_AS_IS : GIVE_REFUSED;
 }
 
-bool stdio_is_harmless(int fd)
+bool stdio_is_harmless(int fd, bool input)
 {
-	return judge(fd) == GIVE_AS_IS;
+	return judge(fd, input) == GIVE_AS_IS;
 }
 
 static bool is_pipe(int fd)
@@ -170,12 +184,12 @@ static bool is_pipe(int fd)
 
 static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 {
-	enum give_how how = judge(which);
+	enum give_how how = judge(which, which == 0);
 
 	if (how == GIVE_REFUSED)
 		return err_set(err, CORDON_E_SETUP,
-			       "standard stream %d is closed, a directory or only to be read; "
-			       "redirect it", which);
+			       "standard stream %d is closed, a directory, only to be read or no "
+			       "file at all; redirect it", which);
 	if (how == GIVE_AS_IS && which == 0 && is_pipe(0))
 		how = GIVE_THROUGH_US;
 	if (how == GIVE_THROUGH_US)

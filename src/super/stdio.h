@@ -45,7 +45,7 @@ struct stdio {
 int stdio_open(struct stdio *s, struct buf *out, bool *truncated, int64_t limit, bool limited,
 	       struct cordon_err *err) MUST_USE;
 /* May this descriptor be a command's as it is?  Not what leads out of its cordon. */
-bool stdio_is_harmless(int fd);
+bool stdio_is_harmless(int fd, bool input);
 /* The command has its ends: close ours. */
 void stdio_started(struct stdio *s);
 /* The master of the terminal that was made inside; taken over. */

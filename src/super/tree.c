@@ -162,6 +162,8 @@ int tree_join(struct tree *t, struct cordon_err *err)
 		if (t->fds.fd[i] >= 0 && limiter_add_fs(t->limiter, t->fds.fd[i], err) < 0)
 			return -1;
 	limiter_add_sockets(t->limiter, fd_take(&t->fds.fd[NATIVE_DIAG]));
+	if (t->plan->clone_flags & CLONE_NEWNET)
+		limiter_own_network(t->limiter);
 	/* The plan has no such limits where nothing can count them. */
 	if (t->fds.fd[NATIVE_PROC] < 0 && t->cgroup == HOST_CGROUP_NONE)
 		return 0;

@@ -374,6 +374,7 @@ static int run_phase(struct trial *t, const struct trial_phase *p, enum phase_ve
 		rc = err_wrap(&t->err, "%s", p->name);
 	}
 	*ret = r.verdict;
+	t->limit = r.run.limit;
 	phase_result_release(&r);
 	return rc;
 }
@@ -510,6 +511,7 @@ static int verify_in(struct trial *t, size_t i, const struct workplace *place,
 
 	if (!p.policy_phase)
 		return err_nomem(&t->err);
+	workplace_reopen(place);
 	if (fill_tests(t, i, place) < 0 || run_phase(t, &p, &v) < 0 ||
 	    folder_clear(place->tests, &t->err) < 0)
 		return -1;
@@ -551,6 +553,31 @@ static int verify_alone(struct trial *t, size_t i)
 	return rc;
 }
 
+/* Those that end the whole environment. */
+static bool has_ended_all(enum limit_kind limit)
+{
+	return limit == LIMIT_MEMORY || limit == LIMIT_CPU || limit == LIMIT_PROCESSES ||
+	       limit == LIMIT_DISK;
+}
+
+/* An agent that went over a limit of its environment has lost it, but not the verdict:
+ * what it left is judged in a new one. */
+static int start_again(struct trial *t, size_t i)
+{
+	const struct environment e = { &t->place, "policy.toml", t->about->session, false };
+	struct cordon_err ignored;
+	cleanup_fd int fd = -1;
+	bool dead;
+
+	if (has_ended_all(t->limit))
+		stop(t->about->session);	/* it may be on its way yet */
+	else
+		fd = live_connect(t->about->session, &dead, &ignored);
+	if (fd >= 0)
+		return 0;
+	return run_start(t, "environment", step_of(t, i), &e, &t->verdict.steps[i].agent_env);
+}
+
 /* 1: it did not earn what the next one would have needed. */
 static int run_step(struct trial *t, size_t i)
 {
@@ -560,6 +587,9 @@ static int run_step(struct trial *t, size_t i)
 	if (prepare_step(t, i) < 0 || run_agent(t, i) < 0)
 		return -1;
 	keep_artifacts(t, i, t->artifacts);
+	/* A verifier with an environment of its own may be the last to need one. */
+	if ((!t->verdict.steps[i].separate || i + 1 < count_steps(t)) && start_again(t, i) < 0)
+		return -1;
 	rc = t->verdict.steps[i].separate ? verify_alone(t, i) :
 					    verify_in(t, i, &t->place, t->about->session);
 	if (rc < 0)

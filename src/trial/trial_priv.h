@@ -2,6 +2,7 @@
 #ifndef TRIAL_TRIAL_PRIV_H
 #define TRIAL_TRIAL_PRIV_H
 
+#include "super/limiter.h"
 #include "trial/policies.h"
 #include "trial/reward.h"
 #include "trial/trial.h"
@@ -18,6 +19,7 @@ struct trial {
 	int output, artifacts;
 	struct rewards *rewards;
 	size_t n_rewards;
+	enum limit_kind limit;			/* that ended the last command */
 	/* The result. */
 	enum trial_status status;
 	const char *stage;			/* where it was refused, or NULL */

@@ -46,7 +46,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 /* What people see of a list: a line each, and one about all. */
 static void print_table(const struct jobs *j, struct buf *out)
 {
-	size_t wide = strlen("TRIAL"), completed = 0, rewarded = 0, begin;
+	size_t wide = strlen("TRIAL"), completed = 0, judged = 0, begin;
 	double sum = 0;
 
 	for (size_t i = 0; i < j->n; i++)
@@ -76,12 +76,14 @@ static void print_table(const struct jobs *j, struct buf *out)
 		}
 		buf_putc(out, '\n');
 		completed += job->status == TRIAL_COMPLETED;
-		rewarded += job->has_reward;
+		/* No reward is none, as Harbor counts it: whoever fails could else see to it
+		 * that there is no verdict. */
+		judged += job->status != TRIAL_REJECTED;
 		sum += job->has_reward ? job->reward : 0;
 	}
 	buf_printf(out, "%zu of %zu completed", completed, j->n);
-	if (rewarded)
-		buf_printf(out, ", mean reward %.4g", sum / (double)rewarded);
+	if (judged)
+		buf_printf(out, ", mean reward %.4g", sum / (double)judged);
 	buf_printf(out, "; everything is in %s\n", j->path);
 }
 

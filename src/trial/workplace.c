@@ -124,6 +124,20 @@ int workplace_open_verifier(const struct workplace *p, struct cordon_err *err)
 	return fd;
 }
 
+static void reopen(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		(void)!fchmod(fd, (st.st_mode & 0777) | 0700);
+}
+
+void workplace_reopen(const struct workplace *p)
+{
+	reopen(p->app);
+	reopen(p->logs);
+}
+
 int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err)
 {
 	cleanup_fd int fd = -1;

@@ -44,6 +44,8 @@ int workplace_fill(int to, const struct task_folder *f, const char *name,
 /* A script in it may be executed, whatever the task's copy says; 0 also where
  * there is none. */
 int workplace_allow_exec(int dir, const char *name, struct cordon_err *err) MUST_USE;
+/* What the agent closed is open again to whoever comes next. */
+void workplace_reopen(const struct workplace *p);
 /* /logs/verifier, empty: what was there before counts for nothing. */
 int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err) MUST_USE;
 /* The same folder, to be read; or -1. */

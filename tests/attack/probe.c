@@ -467,6 +467,32 @@ static long huge_pages(void)
 	return before - free_mb() > HELD_MB / 2 ? 0 : -1;
 }
 
+static long requests(void)
+{
+	unsigned long context = 0;
+
+	return syscall(SYS_io_setup, 9000, &context);
+}
+
+#define N_LOCK_FILES	600
+#define N_LOCKS		1000	/* of each; more take longer each time */
+
+/* Every second byte of many files: 110 MB of the kernel's. */
+static long locks(void)
+{
+	for (int i = 0; i < N_LOCK_FILES; i++) {
+		int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+		for (int k = 0; k < N_LOCKS; k++) {
+			struct flock one = { .l_type = F_WRLCK, .l_start = 2 * k, .l_len = 1 };
+
+			if (fd < 0 || fcntl(fd, F_SETLK, &one) < 0)
+				return -1;
+		}
+	}
+	return usleep(1500000);
+}
+
 static const struct {
 	const char *name;
 	long (*act)(void);
@@ -489,7 +515,7 @@ static const struct {
 	{ "race-word", race_word }, { "race-path", race_path }, { "race-link", race_link },
 	{ "race-thread", race_thread }, { "nameless-program", nameless_program },
 	{ "thread-memory", thread_memory }, { "thread-files", thread_files },
-	{ "huge-pages", huge_pages },
+	{ "huge-pages", huge_pages }, { "locks", locks }, { "requests", requests },
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@ directory, W/out lies beside it with a file `secret`, W/home is HOME.
     told    shell text, run outside afterwards; if there is one, it decides
     opts    options of `cordon run`
     who     root, user or both
-    files   descriptors to inherit: number -> path below W
+    files   descriptors to inherit: number -> path below W; +path: to write as well; memfd
     serve   sockets that the test itself listens on: path below W, or @name
     home    HOME, below W
     hold    a file below W/out that another process has open, mapped and beside it
@@ -82,7 +82,8 @@ row("private keys of .NET in a preset", "cat ~/.dotnet/corefx/cryptography/x509s
     "echo k > .dotnet/corefx/cryptography/x509stores/my/k.pfx")
 row("/etc/shadow", "cat /etc/shadow", who="root")
 row("/etc/shadow with all of / readable", "cat /etc/shadow", who="root", opts="-r /")
-row("a file of /etc that nobody needs", "cat /etc/fstab || cat /etc/hostname")
+row("a file of /etc that nobody needs",
+    "cat /etc/environment || cat /etc/fstab || cat /etc/hostname")
 row("/root", "ls -A /root | grep .", who="root")
 row("the host's /run", "ls /run | grep .")
 row("the host's /var/lib", "ls /var/lib/dpkg | grep .")
@@ -180,7 +181,10 @@ RUN_BY_OTHERS = (
     "opencode.json opencode.jsonc .opencode/x .roo/mcp.json .roomodes .kiro/x .amazonq/x .amp/x "
     ".factory/x .junie/x .trae/x .qwen/x crush.json .crush.json .crushrc crushrc .openhands/setup.sh "
     ".github/hooks/x.json .devcontainer.json .fleet/x mise.toml .mise.toml mise.local.toml .mise/x "
-    ".config/mise/x .vimrc .exrc .config/nvim/init.lua .emacs .emacs.d/x .tmux.conf .gdbinit")
+    ".config/mise/x .vimrc .exrc .config/nvim/init.lua .emacs .emacs.d/x .tmux.conf .gdbinit "
+    ".local/share/systemd/user/default.target.wants/x .local/share/dbus-1/services/x .xsessionrc "
+    ".config/starship.toml .config/direnv/direnvrc .config/kitty/kitty.conf .oh-my-zsh/x "
+    ".config/Code/User/tasks.json .vscode-server/data/x .sqliterc")
 ONE_OF_THEM = f"n=; for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); %s && n=$i; done; test $n"
 row("protected: what harnesses and editors run, made", ONE_OF_THEM % "echo x >$i",
     told=ONE_OF_THEM % "test -s $i")
@@ -281,6 +285,10 @@ row("a stream that is a file, opened for writing", "echo evil > /proc/self/fd/0"
 row("a stream that is a file, its mode", "py:import os; os.fchmod(0, 0o666)",
     setup="echo x > keep; chmod 600 keep", files={0: "ws/keep"},
     told="test $(stat -c %a keep) = 666")
+row("a stream that is a file to write as well", "echo evil >&0", files={0: "+ws/keep"},
+    setup="echo x > keep", told="grep evil keep")
+row("a stream that is a file without a name", "py:import os; os.write(0, b'evil')",
+    files={0: "memfd"})
 row("a folder that was inherited", "cat /proc/self/fd/9/secret", files={9: "out"})
 row("a file that was inherited", "cat <&9", files={9: "out/secret"})
 row("a link in place of the result", "ln -sf ../out/secret r.json", opts="--result r.json",
@@ -491,6 +499,12 @@ row("memory: datagrams whose senders are closed",
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
+row("memory: locks of parts of files", "./probe locks", opts=BIG)
+row("memory: answers of the kernel that nobody reads", "py:import socket, struct, time\nkeep = []\n"
+    "ask = struct.pack('=IHHII16x', 32, 18, 1, 1, 0)[:20] + struct.pack('=iII', 1, 0, 0)\n"
+    "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"
+    " s.setblocking(False)\n keep.append(s)\n try:\n  for k in range(400): s.send(ask)\n"
+    " except BlockingIOError: pass\ntime.sleep(1)", opts=BIG)
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
     " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
@@ -543,6 +557,14 @@ row("CPUs that were not given", "py:import os; os.sched_setaffinity(0, {0, 1}); 
     setup="printf '[limits]\\ncpus = 1\\n' > p.toml", opts="--policy p.toml")
 row("watches of the host's files",
     "py:import ctypes\nl = ctypes.CDLL(None)\nassert all(l.inotify_init() >= 0 for i in range(80))")
+row("requests of which the machine has one count", "./probe requests")
+row("terminals of which the machine has one count",
+    "py:import os\nfor i in range(400): os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)")
+row("signals of which a user has one count",
+    "py:import ctypes, os, signal\nl = ctypes.CDLL(None)\nsignal.pthread_sigmask(0, [40])\n"
+    "assert all(l.sigqueue(os.getpid(), 40, ctypes.c_void_p(1)) == 0 for i in range(5000))")
+row("priority: of real time", "py:import os; os.sched_setscheduler(0, os.SCHED_RR, "
+    "os.sched_param(1))", who="root")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")
 
 # --- commands ----------------------------------------------------------------------------

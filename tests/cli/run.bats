@@ -434,6 +434,18 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 	run "$cordon" run -- cat </
 	[ "$status" -eq 125 ]
 	grep -q directory <<<"$output"
+	# What the kernel made for somebody acts with the rights of that one.
+	for kind in 'os.pidfd_open(os.getpid())' 'os.eventfd(0)'; do
+		run /usr/bin/python3 -c "import os, subprocess
+subprocess.run(['$cordon', 'run', '--', 'true'], stdin=os.dup($kind), check=True)"
+		[ "$status" -eq 1 ]
+		grep -q 'no file at all' <<<"$output"
+	done
+	# Memory of another process, through us: what can be read there, no more.
+	run /usr/bin/python3 -c "import os, subprocess
+print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
+                     stdin=os.open('/proc/self/mem', os.O_RDWR), stdout=subprocess.PIPE).stdout)"
+	grep -q pipe: <<<"$output"
 	run bash -c "'$cordon' run --json -- true >&-"
 	[ "$status" -eq 2 ]
 	run bash -c "'$cordon' run -- echo hi >/dev/full"

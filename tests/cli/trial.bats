@@ -399,6 +399,29 @@ workdir = "/etc/here"'
 	grep -q '"exit_code":9' out2/t/result.json
 }
 
+# Harbor counts no reward as none; a mean of those that were judged would be better the
+# more of them see to it that they are not.
+@test "an agent cannot spare itself the verdict" {
+	simple good
+	simple memory
+	printf 'memory_mb = 100\n' >>memory/task.toml
+	script memory/solution/solve.sh '/usr/bin/python3 -c "x = bytearray(500 << 20)"'
+	simple closed
+	script closed/solution/solve.sh 'rm -rf /logs/verifier; mkfifo /logs/verifier; chmod 0 /logs /app'
+	simple never
+	script never/tests/test.sh 'exit 1'
+	for i in memory closed; do
+		echo 'echo 0 >>/logs/verifier/reward.txt' >>$i/tests/test.sh
+	done
+	trial good memory closed never
+	[ "$status" -eq 1 ]
+	result memory 'r["status"] == "completed" and r["reward"] == 0'
+	result memory '[x["verdict"] for x in r["phases"]] == ["ok", "oom_killed", "ok", "ok"]'
+	result closed 'r["status"] == "completed" and r["reward"] == 0'
+	result never 'r["status"] == "error"'
+	[[ "$output" == *"3 of 4 completed, mean reward 0.25;"* ]]
+}
+
 @test "a verifier that hangs or floods ends, and that is told" {
 	simple t
 	printf '[verifier]\ntimeout_sec = 0.3\n' >>t/task.toml

@@ -66,11 +66,11 @@ static const short allowed[] = {
 	SYS_getppid, SYS_getpriority, SYS_getrandom, SYS_getresgid, SYS_getresuid, SYS_getrlimit,
 	SYS_getrusage, SYS_getsid, SYS_getsockname, SYS_getsockopt, SYS_gettid, SYS_gettimeofday,
 	SYS_getuid, SYS_getxattr, SYS_inotify_add_watch, SYS_inotify_init1, SYS_inotify_rm_watch,
-	SYS_io_cancel, SYS_io_destroy, SYS_io_getevents, SYS_io_pgetevents, SYS_io_setup,
+	SYS_io_cancel, SYS_io_destroy, SYS_io_getevents, SYS_io_pgetevents,
 	SYS_io_submit, SYS_ioprio_get, SYS_ioprio_set, SYS_kill, SYS_lgetxattr, SYS_linkat,
 	SYS_listen, SYS_listxattr, SYS_llistxattr, SYS_lremovexattr, SYS_lseek, SYS_lsetxattr,
 	SYS_madvise, SYS_membarrier, SYS_mincore, SYS_mkdirat, SYS_mlock, SYS_mlock2, SYS_mlockall,
-	SYS_mmap, SYS_mprotect, SYS_mq_getsetattr, SYS_mq_notify, SYS_mq_open, SYS_mq_timedreceive,
+	SYS_mprotect, SYS_mq_getsetattr, SYS_mq_notify, SYS_mq_open, SYS_mq_timedreceive,
 	SYS_mq_timedsend, SYS_mq_unlink, SYS_mremap, SYS_msgctl, SYS_msgget, SYS_msgrcv,
 	SYS_msgsnd, SYS_msync, SYS_munlock, SYS_munlockall, SYS_munmap, SYS_nanosleep,
 	SYS_newfstatat, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_pipe2, SYS_pkey_alloc,
@@ -112,7 +112,7 @@ static const short allowed_young[] = { 451, 453, 454, 455, 456, 462, 463, 464, 4
 /* Allowed as zero, whatever else is tested about them. */
 static const short tested[] = {
 	SYS_clone, SYS_unshare, SYS_setsockopt, SYS_ioctl, SYS_fcntl, SYS_prctl, SYS_seccomp,
-	SYS_personality, SYS_setrlimit, SYS_prlimit64, SYS_shmget, SYS_semget, SYS_fchmod,
+	SYS_personality, SYS_setrlimit, SYS_prlimit64, SYS_mmap, SYS_shmget, SYS_semget, SYS_fchmod,
 	SYS_fchmodat, 452 /* fchmodat2 */,
 	SYS_mknodat, SYS_openat, SYS_memfd_create, SYS_landlock_create_ruleset,
 	SYS_landlock_add_rule, SYS_landlock_restrict_self,
@@ -293,6 +293,10 @@ static const struct row rows[] = {
 	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, UPPER }, BOTH(ERR(EPERM)), true },
 	{ SYS_prlimit64, { 0, RLIMIT_NOFILE, 1, 1 }, BOTH(ALLOW), false },
 	{ SYS_memfd_create, { 0 }, ALLOW, ERR(ENOSYS), false },
+	{ SYS_memfd_create, { 0, 4 }, ERR(ENOMEM), ERR(ENOSYS), false },
+	{ SYS_mmap, { 0, 4096, 3, 0x22 }, BOTH(ALLOW), false },
+	{ SYS_mmap, { 0, 4096, 3, 0x40022 }, BOTH(ERR(ENOMEM)), false },
+	{ SYS_shmget, { 0, 4096, 04000 }, BOTH(ERR(ENOMEM)), false },
 	{ SYS_shmget, { 0, 4096 }, BOTH(ALLOW), false },
 	{ SYS_shmget, { 0, 4097 }, ALLOW, ERR(EINVAL), false },
 	{ SYS_shmget, { 0, UPPER }, ALLOW, ERR(EINVAL), true },
@@ -366,7 +370,7 @@ static void test_upper_halves_count_for_sizes_only(void)
 
 		if (r->nr == SYS_prlimit64)
 			continue;	/* has pointers, of which both halves count */
-		if (r->nr == SYS_shmget)
+		if (r->nr == SYS_shmget && !r->args[2])
 			want = ERR(EINVAL);
 		if (r->nr == SYS_fcntl && r->args[1] == F_SETPIPE_SZ)
 			want = ERR(EPERM);

@@ -180,6 +180,10 @@ static int limit(int which, int64_t value, const char *name, struct cordon_err *
 	return 0;
 }
 
+/* Those inside count for the user outside as well, whose programs could have none
+ * any more, nor a timer. */
+#define WAITING_SIGNALS	4096
+
 static int step_limits(struct init *in, struct cordon_err *err)
 {
 	const struct plan_limits *l = &in->plan->most;
@@ -190,7 +194,10 @@ static int step_limits(struct init *in, struct cordon_err *err)
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
-	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0)
+	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0 ||
+	    limit(RLIMIT_RTPRIO, 0, "priority", err) < 0 ||
+	    limit(RLIMIT_NICE, 0, "priority", err) < 0 ||
+	    limit(RLIMIT_SIGPENDING, WAITING_SIGNALS, "signals that wait", err) < 0)
 		return -1;
 	/* Counted per user namespace and uid; init itself is one of them.  It
 	 * does not bind uid 0, for whom there is the group of processes.  GAP:

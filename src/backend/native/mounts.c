@@ -104,7 +104,7 @@ int step_open_sources(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-/* A new file system of this type with up to two options; a detached mount. */
+/* A new file system of this type with these options; a detached mount. */
 static int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
 		  struct cordon_err *err)
 {
@@ -405,8 +405,10 @@ static int mount_proc(struct init *in, const struct plan_mount *m, int tree UNUS
 static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UNUSED,
 			const struct target *t, struct cordon_err *err)
 {
-	static const char *const options[][2] = { { "ptmxmode", "0666" }, { "mode", "0620" } };
-	int mnt = new_fs("devpts", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	/* The machine has some 3000 for all instances but the first. */
+	static const char *const options[][2] = { { "ptmxmode", "0666" }, { "mode", "0620" },
+						  { "max", "256" } };
+	int mnt = new_fs("devpts", options, 3, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
 	if (mnt < 0)
 		return -1;

@@ -1,0 +1,149 @@
+/* What nobody is charged for; see uncharged.h.
+ *
+ * Two things have no bound of their own: locks of parts of files, and messages that
+ * wait in netlink sockets.  One process held 320 MB of either, under a limit of 100.
+ *
+ * Listing the locks makes all locking on the machine wait for some ms, so it is done
+ * only after the kernel's memory has grown.
+ *
+ * GAP: locks of a process that shared its descriptors with another and has ended are
+ * in no list of ours; locks of open files (F_OFD_SETLK) are in everybody's.
+ *
+ * Runs in the supervisor.
+ */
+#include "super/uncharged.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macros.h"
+#include "super/limiter_priv.h"
+#include "super/sock_count.h"
+
+#define LOOK_US		250000
+#define LOCKS_DUTY	40		/* a list of locks is at most a fortieth of the time */
+#define LOCK_BYTES	192
+#define LOCK_TEXT	64		/* of one in the list, about */
+#define PART		4		/* of the limit each may be */
+#define GROWTH_PART	16		/* of the limit, until they are listed again */
+#define NETLINK_BYTES	(416 << 10)	/* with a socket: twice net.core.rmem_max */
+#define MAX_NETLINK_LINES	20000
+
+/* Bytes of the kernel's own objects; -1: it does not say. */
+static int64_t read_slab(int proc_fd)
+{
+	static const char key[] = "\nSUnreclaim:";
+	cleanup_fd int fd = openat(proc_fd, "meminfo", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *at;
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	at = strstr(text, key);
+	return at ? atoll(at + sizeof(key) - 1) * 1024 : -1;
+}
+
+/* Where the kernel does not say, they have grown. */
+static bool has_grown(struct uncharged *u, int64_t limit)
+{
+	int64_t slab = read_slab(u->proc_fd);
+
+	if (slab < 0)
+		return true;
+	if (!u->slab || slab < u->slab)
+		u->slab = slab;
+	if (slab - u->slab < limit / GROWTH_PART)
+		return false;
+	u->slab = slab;
+	return true;
+}
+
+/* One look far into the list: the kernel goes through it once, and tells nothing. */
+static bool has_locks(const struct uncharged *u, int64_t bytes)
+{
+	cleanup_fd int fd = openat(u->proc_fd, "locks", O_RDONLY | O_CLOEXEC);
+	char c;
+
+	return fd >= 0 && pread(fd, &c, 1, bytes / LOCK_BYTES * LOCK_TEXT) == 1;
+}
+
+/* Of a line of the list, after its socket, protocol, number and groups. */
+static int64_t waiting_bytes(const char *line)
+{
+	int64_t bytes = 0;
+
+	return sscanf(line, "%*s %*s %*s %*s %" SCNd64, &bytes) == 1 ? bytes : 0;
+}
+
+/* A list that does not end is too much as well: the kernel begins anew for each page. */
+static bool adds_up(FILE *f, int64_t bytes)
+{
+	char line[256];
+	int64_t sum = 0;
+
+	for (int i = 0; fgets(line, sizeof(line), f); i++) {
+		sum += waiting_bytes(line);
+		if (sum > bytes || i > MAX_NETLINK_LINES)
+			return true;
+	}
+	return false;
+}
+
+static bool has_messages(const struct uncharged *u, int64_t bytes)
+{
+	int fd = openat(u->proc_fd, "1/net/netlink", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
+	bool over = f && adds_up(f, bytes);
+
+	if (f)
+		fclose(f);
+	else
+		fd_close(&fd);
+	return over;
+}
+
+static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
+{
+	bool over;
+
+	if (u->own_network && sock_count(u->proc_fd) > limit / PART / NETLINK_BYTES &&
+	    has_messages(u, limit / PART))
+		return true;
+	if (now_us < u->locks_due_us || !has_grown(u, limit))
+		return false;
+	over = has_locks(u, limit / PART);
+	u->locks_due_us = now_us + (limiter_now_us() - now_us) * LOCKS_DUTY;
+	return over;
+}
+
+void uncharged_start(struct uncharged *u, int proc_fd, bool own_network)
+{
+	*u = (struct uncharged){ .proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0),
+				 .own_network = own_network };
+}
+
+bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us, int64_t *ret_wait_us)
+{
+	*ret_wait_us = -1;
+	if (u->proc_fd < 0 || limit == INT64_MAX)
+		return false;
+	if (now_us >= u->due_us) {
+		if (is_over(u, limit, now_us))
+			return true;
+		u->due_us = limiter_now_us() + LOOK_US;
+	}
+	*ret_wait_us = MAX(u->due_us - now_us, 0);
+	return false;
+}
+
+void uncharged_stop(struct uncharged *u)
+{
+	fd_close(&u->proc_fd);
+}

@@ -1,0 +1,25 @@
+/* Memory of the kernel that nobody is charged for: no group of processes, and no
+ * process's size shows it. */
+#ifndef SUPER_UNCHARGED_H
+#define SUPER_UNCHARGED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uncharged {
+	int proc_fd;			/* the tree's /proc; -1: nothing is looked at */
+	bool own_network;		/* its sockets are the tree's */
+	int64_t slab;			/* the kernel's, the least since locks were listed */
+	int64_t due_us, locks_due_us;
+};
+#define UNCHARGED	{ .proc_fd = -1 }
+
+/* `proc_fd` is borrowed. */
+void uncharged_start(struct uncharged *u, int proc_fd, bool own_network);
+/* Does the tree hold too much of it, for this limit of memory?  Looks if it is time
+ * to; *ret_wait_us is when to ask again, -1: never. */
+bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us,
+		       int64_t *ret_wait_us);
+void uncharged_stop(struct uncharged *u);
+
+#endif
