@@ -1,10 +1,7 @@
 /* Guarded names: reading them, and judging paths; see guard_priv.h. */
 #include "super/guard_priv.h"
 
-#include <unistd.h>
-
 #include "base/name.h"
-#include "base/path.h"
 
 struct str guard_status(struct str status, const char *key)
 {
@@ -53,7 +50,7 @@ static size_t count_parts(const char *text)
 	return MIN(n, MAX_GUARD_PARTS);
 }
 
-static int add_name(struct guard_names *g, const char *text, struct cordon_err *err)
+int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
 					      sizeof(*g->items));
@@ -95,7 +92,7 @@ int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 	if (n > MAX_GUARD_NAMES)
 		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
 	for (size_t i = 0; i < n; i++)
-		if (add_name(g, texts[i], err) < 0)
+		if (guard_names_add(g, texts[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -103,40 +100,6 @@ int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 void guard_names_release(struct guard_names *g)
 {
 	arena_release(&g->arena);
-}
-
-/* Most names are neighbours: where one has no link on the way, the other can
- * only be one itself. */
-static bool is_plain_neighbour(const char *plain, const char *text)
-{
-	size_t n = (size_t)(strrchr(text, '/') - text);
-	char target[1];
-
-	return plain && (size_t)(strrchr(plain, '/') - plain) == n &&
-	       memcmp(plain, text, n) == 0 && readlink(text, target, sizeof(target)) < 0;
-}
-
-int guard_names_settle(struct guard_names *g, struct cordon_err *err)
-{
-	const char *plain = NULL;
-	size_t n = g->n;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *text = g->items[i].text, *real;
-
-		if (g->items[i].anywhere || is_plain_neighbour(plain, text))
-			continue;
-		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
-			if (err->code != CORDON_E_POLICY)
-				return -1;
-			continue;	/* links that lead nowhere */
-		}
-		if (strcmp(real, text) == 0)
-			plain = text;
-		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 && add_name(g, real, err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* --- judging ---------------------------------------------------------------- */

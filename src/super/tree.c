@@ -283,8 +283,6 @@ void tree_wait(struct tree *t)
 
 void tree_stop(struct tree *t)
 {
-	guard_stop(t->guard);
-	t->guard = NULL;
 	network_stop(&t->network);
 }
 
@@ -303,6 +301,9 @@ void tree_release(struct tree *t)
 {
 	disk_stop(t->disk);
 	limiter_free(t->limiter);
+	/* It ended while the rest was done; see tree_wait(). */
+	guard_stop(t->guard);
+	t->guard = NULL;
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&t->alive[i]);
 	fd_close(&t->userns);

@@ -6,6 +6,7 @@
 #include "backend/native/command.h"
 #include "backend/native/folder.h"
 #include "backend/native/native.h"
+#include "base/listing.h"
 
 struct network;
 
@@ -27,6 +28,7 @@ struct init {
 	int root;		/* the new root */
 	struct folder place;	/* in the new root, where the last mount went */
 	struct folder seen;	/* in the new root, with its links followed */
+	struct listing names;	/* in that */
 	int masks;		/* where masks are cloned from, or -1 */
 	struct hollow {
 		const char *tmpfs;	/* a private place, or NULL */

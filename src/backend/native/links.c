@@ -109,6 +109,10 @@ static int open_plain(struct init *in, const char *target, struct stat *st)
 			errno = ELOOP;
 		return -1;
 	}
+	if (*name && folder_lacks(&in->seen, name)) {
+		errno = ENOENT;
+		return -1;
+	}
 	fd = openat(dir, *name ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, st) == 0 && !S_ISLNK(st->st_mode))
 		return fd;

@@ -169,6 +169,7 @@ int step_new_root(struct init *in, struct cordon_err *err)
 	in->place = FOLDER(in->root,
 			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	in->seen = FOLDER(in->root, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	in->seen.names = &in->names;
 	return 0;
 }
 
