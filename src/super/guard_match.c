@@ -50,6 +50,27 @@ static size_t count_parts(const char *text)
 	return MIN(n, MAX_GUARD_PARTS);
 }
 
+static int check_name(const char *text, struct cordon_err *err)
+{
+	if (strlen(text) > MAX_GUARD_NAME)
+		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
+			       MAX_GUARD_NAME);
+	if (text[0] != '/' && strncmp(text, "**/", 3) != 0)
+		return err_set(err, CORDON_E_POLICY,
+			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
+	return 0;
+}
+
+int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err)
+{
+	if (n > MAX_GUARD_NAMES)
+		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
+	for (size_t i = 0; i < n; i++)
+		if (check_name(texts[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
@@ -60,12 +81,8 @@ int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *
 	if (!items)
 		return err_nomem(err);
 	g->items = items;
-	if (rest.n > MAX_GUARD_NAME)
-		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
-			       MAX_GUARD_NAME);
-	if (!name.anywhere && !str_starts(rest, "/"))
-		return err_set(err, CORDON_E_POLICY,
-			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
+	if (check_name(text, err) < 0)
+		return -1;
 	name.text = arena_strndup(&g->arena, text, rest.n);
 	name.parts = arena_new(&g->arena, count_parts(text), sizeof(*name.parts));
 	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
@@ -89,8 +106,8 @@ int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 		     struct cordon_err *err)
 {
 	*g = (struct guard_names){ .arena = ARENA(64u << 20) };
-	if (n > MAX_GUARD_NAMES)
-		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
+	if (guard_names_check(texts, n, err) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (guard_names_add(g, texts[i], err) < 0)
 			return -1;

@@ -62,6 +62,8 @@ struct guard_rests {
 	size_t n;
 };
 
+/* Whether they can be guarded; what is left to find out is how many parts they have. */
+int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err) MUST_USE;
 int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 		     struct cordon_err *err) MUST_USE;
 int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err) MUST_USE;
