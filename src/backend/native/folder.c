@@ -62,6 +62,7 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 		f->path = path;
 		f->n = n;
 		f->linked = linked;
+		f->judged = false;
 		f->n_looks = 0;
 	} else if (errno == ENOENT) {
 		f->missing = path;

@@ -22,12 +22,13 @@ struct folder {
 	bool linked;		/* there is a link on the way to it */
 	const char *missing;	/* of something in the last that is not there, or NULL */
 	size_t n_missing;
+	bool judged, ours;	/* whether it lies in what init made: for init to note */
 	unsigned n_looks;	/* for names in it */
 	struct listing *names;	/* room for those, or NULL */
 };
 
 #define FOLDER(at, resolve) \
-	((struct folder){ (at), (resolve), -1, NULL, 0, false, NULL, 0, 0, NULL })
+	((struct folder){ (at), (resolve), -1, NULL, 0, false, NULL, 0, false, false, 0, NULL })
 
 /* The folder that holds `path`, which is absolute and stays where it is; it
  * remains the folder's own.  -1 with errno.  Sets *ret_name to the last part. */
