@@ -488,9 +488,10 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 		if (mnt < 0)
 			return -1;
 		for (size_t i = 0; i < in->n_mounts; i++) {
+			if (in->mounts[i].kind != MOUNT_TEXT)
+				continue;
 			name_text(in, &in->mounts[i], text);
-			if (in->mounts[i].kind == MOUNT_TEXT &&
-			    write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
+			if (write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
 				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
 					       in->mounts[i].target);
 		}
