@@ -51,6 +51,12 @@ static bool add_block(struct arena *a, size_t want)
 	return true;
 }
 
+/* All blocks and what is taken of them are multiples of it: so is what is left. */
+static size_t padded(size_t n)
+{
+	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
 void *arena_new(struct arena *a, size_t n, size_t size)
 {
 	size_t want;
@@ -58,7 +64,7 @@ void *arena_new(struct arena *a, size_t n, size_t size)
 
 	if (__builtin_mul_overflow(n, size, &want) || want > SIZE_MAX / 2)
 		return NULL;
-	want = (want + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	want = padded(want);
 	if (want > (size_t)(a->end - a->next) && !add_block(a, want))
 		return NULL;
 	p = a->next;
@@ -75,16 +81,24 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 	return copy;
 }
 
+/* Most texts fit into what is left of the block, and are written once. */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
+	size_t room = (size_t)(a->end - a->next);
+	char *text = a->next;
 	va_list args;
-	char *text;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(text, room, fmt, args);
 	va_end(args);
-	text = n < 0 ? NULL : arena_new(a, (size_t)n + 1, 1);
+	if (n < 0)
+		return NULL;
+	if ((size_t)n < room) {
+		a->next += padded((size_t)n + 1);
+		return text;
+	}
+	text = arena_new(a, (size_t)n + 1, 1);
 	if (!text)
 		return NULL;
 	va_start(args, fmt);

@@ -14,6 +14,8 @@ char *path_normal(struct arena *a, struct str path, const char *base) MUST_USE;
  * before `..` is taken back, as the kernel does. */
 int path_resolve(struct arena *a, struct str path, const char *base, const char **ret,
 		 struct cordon_err *err) MUST_USE;
+/* `name` in the folder `base`; NULL without memory. */
+char *path_join(struct arena *a, const char *base, const char *name) MUST_USE;
 /* Is normal path `inner` the same as normal path `outer`, or below it? */
 bool path_within(const char *inner, const char *outer);
 

@@ -85,7 +85,7 @@ static const char *below(struct files *f, const char *base, const char *name)
 
 	if (name[0] == '/')
 		return name;
-	path = arena_printf(f->plan->arena, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name);
+	path = path_join(f->plan->arena, base, name);
 	if (!path)
 		f->failed = true;
 	return path ? path : "/";

@@ -104,6 +104,9 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	w->self = openat(w->proc, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w->self < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self");
+	/* Here, while the reader takes down the first call. */
+	if (guard_names_init(w->names, s->o->names, s->o->n_names, err) < 0)
+		return -1;
 	keep[4] = w->self;
 	keep[5] = w->mounts;
 	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
@@ -317,7 +320,7 @@ int guard_start(const struct guard_options *o, struct guard **ret, struct cordon
 	g->keeper = g->ready = g->denials = -1;
 	/* Faster where it is known: the answer wakes the caller on this CPU. */
 	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
-	if (guard_names_init(&g->names, o->names, o->n_names, err) < 0 ||
+	if (guard_names_check(o->names, o->n_names, err) < 0 ||
 	    guard_commands_init(&g->commands, o->plan, err) < 0 || make_shared(g, err) < 0 ||
 	    start_keeper(g, o, err) < 0) {
 		guard_stop(g);
@@ -375,7 +378,6 @@ void guard_stop(struct guard *g)
 	}
 	fd_close(&g->keeper);
 	fd_close(&g->ready);
-	guard_names_release(&g->names);
 	guard_commands_release(&g->commands);
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));

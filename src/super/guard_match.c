@@ -1,10 +1,7 @@
 /* Guarded names: reading them, and judging paths; see guard_priv.h. */
 #include "super/guard_priv.h"
 
-#include <unistd.h>
-
 #include "base/name.h"
-#include "base/path.h"
 
 struct str guard_status(struct str status, const char *key)
 {
@@ -53,7 +50,28 @@ static size_t count_parts(const char *text)
 	return MIN(n, MAX_GUARD_PARTS);
 }
 
-static int add_name(struct guard_names *g, const char *text, struct cordon_err *err)
+static int check_name(const char *text, struct cordon_err *err)
+{
+	if (strlen(text) > MAX_GUARD_NAME)
+		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
+			       MAX_GUARD_NAME);
+	if (text[0] != '/' && strncmp(text, "**/", 3) != 0)
+		return err_set(err, CORDON_E_POLICY,
+			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
+	return 0;
+}
+
+int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err)
+{
+	if (n > MAX_GUARD_NAMES)
+		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
+	for (size_t i = 0; i < n; i++)
+		if (check_name(texts[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
 					      sizeof(*g->items));
@@ -63,12 +81,8 @@ static int add_name(struct guard_names *g, const char *text, struct cordon_err *
 	if (!items)
 		return err_nomem(err);
 	g->items = items;
-	if (rest.n > MAX_GUARD_NAME)
-		return err_set(err, CORDON_E_POLICY, "a guarded name is longer than %d bytes",
-			       MAX_GUARD_NAME);
-	if (!name.anywhere && !str_starts(rest, "/"))
-		return err_set(err, CORDON_E_POLICY,
-			       "cannot guard '%s'; write an absolute path, or **/NAME", text);
+	if (check_name(text, err) < 0)
+		return -1;
 	name.text = arena_strndup(&g->arena, text, rest.n);
 	name.parts = arena_new(&g->arena, count_parts(text), sizeof(*name.parts));
 	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
@@ -92,10 +106,10 @@ int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 		     struct cordon_err *err)
 {
 	*g = (struct guard_names){ .arena = ARENA(64u << 20) };
-	if (n > MAX_GUARD_NAMES)
-		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
+	if (guard_names_check(texts, n, err) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (add_name(g, texts[i], err) < 0)
+		if (guard_names_add(g, texts[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -103,40 +117,6 @@ int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 void guard_names_release(struct guard_names *g)
 {
 	arena_release(&g->arena);
-}
-
-/* Most names are neighbours: where one has no link on the way, the other can
- * only be one itself. */
-static bool is_plain_neighbour(const char *plain, const char *text)
-{
-	size_t n = (size_t)(strrchr(text, '/') - text);
-	char target[1];
-
-	return plain && (size_t)(strrchr(plain, '/') - plain) == n &&
-	       memcmp(plain, text, n) == 0 && readlink(text, target, sizeof(target)) < 0;
-}
-
-int guard_names_settle(struct guard_names *g, struct cordon_err *err)
-{
-	const char *plain = NULL;
-	size_t n = g->n;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *text = g->items[i].text, *real;
-
-		if (g->items[i].anywhere || is_plain_neighbour(plain, text))
-			continue;
-		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
-			if (err->code != CORDON_E_POLICY)
-				return -1;
-			continue;	/* links that lead nowhere */
-		}
-		if (strcmp(real, text) == 0)
-			plain = text;
-		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 && add_name(g, real, err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* --- judging ---------------------------------------------------------------- */

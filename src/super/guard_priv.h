@@ -29,7 +29,7 @@ static inline int guard_rc(long rc)
 	return rc < 0 ? -sys : (int)rc;
 }
 
-/* --- names: guard_match.c, without system calls but for settling ------------ */
+/* --- names: guard_match.c, without system calls; guard_settle.c --------------- */
 
 struct guard_name {
 	bool anywhere;		/* below any directory */
@@ -62,8 +62,11 @@ struct guard_rests {
 	size_t n;
 };
 
+/* Whether they can be guarded; what is left to find out is how many parts they have. */
+int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err) MUST_USE;
 int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
 		     struct cordon_err *err) MUST_USE;
+int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err) MUST_USE;
 void guard_names_release(struct guard_names *g);
 /* Add the places to which symbolic links of this process's root lead the
  * absolute names. */

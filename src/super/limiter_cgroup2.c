@@ -238,8 +238,12 @@ static bool cgroup2_probe(const struct limiter_paths *paths, const char *text)
 {
 	char path[CGROUP_PATH_BYTES];
 	cleanup_fd int fd = -1;
+	struct cgroup_own bound;
 	struct cordon_err err;
 
+	/* A controller is bound to one hierarchy: then it is not in this one. */
+	if (cgroup_self_find(text, "memory", &bound))
+		return false;
 	return open_own(paths, text, path, &fd, &err) == 0 && check_own(fd, path, &err) == 0;
 }
 

@@ -24,8 +24,8 @@
 #include "super/tree.h"
 
 /* Nobody can see a run so soon and ask about it, and most commands end sooner than
- * they would be listed. */
-#define LIST_AFTER_MS	5
+ * they would be listed.  Some file systems wait for their disk when the entry goes. */
+#define LIST_AFTER_MS	20
 
 struct run {
 	const struct plan *plan;

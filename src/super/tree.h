@@ -71,8 +71,8 @@ bool tree_is_gone(const struct tree *t);
 void tree_kill(const struct tree *t);
 /* Kill, and wait until nothing of it is left. */
 void tree_wait(struct tree *t);
-/* After that: the workers beside it end, too, and the limiter alone is left, for
- * what it counted. */
+/* After that: its network ends, too; the limiter is left, for what it counted, and
+ * workers that end meanwhile. */
 void tree_stop(struct tree *t);
 void tree_release(struct tree *t);
 

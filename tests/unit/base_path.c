@@ -32,6 +32,32 @@ static void test_within(void)
 	   "inside");
 	ok(path_within("/", "/"), "the top in itself");
 	ok(!path_within("/ab", "/a") && !path_within("/", "/a") && !path_within("/b", "/a"), "not");
+	ok(!path_within("/a", "/a/b") && !path_within("/a/bc", "/a/b"), "nor above, nor beside");
+}
+
+static void test_join(void)
+{
+	cleanup_arena struct arena a = ARENA(1 << 20);
+
+	is_text(path_join(&a, "/a", "b/c"), "/a/b/c", "in a folder");
+	is_text(path_join(&a, "/", "b"), "/b", "in the top");
+	is_text(path_join(&a, "/a", ""), "/a/", "nothing");
+}
+
+/* What fits into a block, and what needs another one, side by side. */
+static void test_printed(void)
+{
+	cleanup_arena struct arena a = ARENA(1 << 20);
+	const char *texts[64];
+	char want[2048];
+
+	for (int i = 0; i < 64; i++)
+		texts[i] = arena_printf(&a, "%d:%0*d", i, i * 31, 0);
+	for (int i = 0; i < 64; i++) {
+		snprintf(want, sizeof(want), "%d:%0*d", i, i * 31, 0);
+		is_text(texts[i], want, "text %d", i);
+	}
+	ok(((uintptr_t)arena_new(&a, 1, 1) & 15) == 0, "aligned behind it");
 }
 
 static void make_dir(const char *path)
@@ -111,6 +137,7 @@ static void test_plain(void)
 
 int main(void)
 {
-	return tap_run((struct tap_case[]){ TAP(test_normal), TAP(test_within), TAP(test_resolve),
-					    TAP(test_plain), TAP_END });
+	return tap_run((struct tap_case[]){ TAP(test_normal), TAP(test_within), TAP(test_join),
+					    TAP(test_printed), TAP(test_resolve), TAP(test_plain),
+					    TAP_END });
 }

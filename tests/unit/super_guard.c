@@ -211,6 +211,35 @@ static void test_settling(void)
 	rmdir(top);
 }
 
+/* Of many names in one folder, those that are links are found. */
+static void test_settling_many(void)
+{
+	char top[] = "/tmp/cordon-guard-XXXXXX", names[40][64], path[128];
+	const char *texts[40];
+	struct cordon_err err = { 0 };
+	struct guard_names n;
+
+	ok(mkdtemp(top) != NULL, "a folder");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(names[i], sizeof(names[i]), "%s/name%zu", top, i);
+		texts[i] = names[i];
+	}
+	ok(symlink("first", names[1]) == 0 && symlink("last", names[37]) == 0, "links");
+	is_int(guard_names_init(&n, texts, ARRAY_SIZE(texts), &err), 0, "%s", err.msg);
+	is_int(guard_names_settle(&n, &err), 0, "%s", err.msg);
+	is_int((long long)n.n, ARRAY_SIZE(texts) + 2, "two more names");
+	snprintf(path, sizeof(path), "%s/first", top);
+	is_int(judge(&n, path), GUARD_HELD, "where the first link leads");
+	snprintf(path, sizeof(path), "%s/last", top);
+	is_int(judge(&n, path), GUARD_HELD, "where a later one leads");
+	snprintf(path, sizeof(path), "%s/other", top);
+	is_int(judge(&n, path), GUARD_FREE, "nothing leads there");
+	guard_names_release(&n);
+	unlink(names[1]);
+	unlink(names[37]);
+	rmdir(top);
+}
+
 static void test_status_lines(void)
 {
 	struct str status = STR("Name:\tUid:\t9\nUmask:\t0022\nUid:\t1\t2\t3\t4\nGroups:\t4 24 \n");
@@ -273,6 +302,7 @@ int main(void)
 		TAP(test_longest_paths),
 		TAP(test_names_that_are_none),
 		TAP(test_settling),
+		TAP(test_settling_many),
 		TAP(test_status_lines),
 		TAP(test_start_fails_cleanly),
 		TAP_END,

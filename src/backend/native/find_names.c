@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/name.h"
+#include "base/path.h"
 
 struct pattern {
 	const struct plan_name *name;
@@ -159,8 +160,7 @@ static bool is_dots(const char *name)
 
 static const char *join(struct walk *w, const char *path, const char *name)
 {
-	const char *full = arena_printf(w->found->plan->arena, "%s/%s",
-					strcmp(path, "/") == 0 ? "" : path, name);
+	const char *full = path_join(w->found->plan->arena, path, name);
 
 	if (!full)
 		err_nomem(w->found->err);

@@ -9,12 +9,18 @@
 #include <sys/stat.h>
 
 #include "backend/native/syscalls.h"
+#include "base/listing.h"
+
+#define MANY_LOOKS	12	/* reading all the names of a small folder takes as long */
 
 void folder_close(struct folder *f)
 {
+	struct listing *names = f->names;
+
 	if (f->fd >= 0)
 		close(f->fd);
 	*f = FOLDER(f->at, f->resolve);
+	f->names = names;
 }
 
 /* Does `path` start with these bytes, and end there or go on below? */
@@ -56,6 +62,8 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 		f->path = path;
 		f->n = n;
 		f->linked = linked;
+		f->judged = false;
+		f->n_looks = 0;
 	} else if (errno == ENOENT) {
 		f->missing = path;
 		f->n_missing = n;
@@ -79,4 +87,13 @@ bool folder_has(struct folder *f, const char *path)
 	/* Not faccessat, which copies the credentials for each question. */
 	return folder_open(f, path, &name) >= 0 &&
 	       (!*name || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+bool folder_lacks(struct folder *f, const char *name)
+{
+	if (!f->names || ++f->n_looks < MANY_LOOKS)
+		return false;
+	if (f->n_looks == MANY_LOOKS)
+		listing_read(f->names, f->fd);
+	return listing_lacks(f->names, name);
 }

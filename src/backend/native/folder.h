@@ -22,9 +22,13 @@ struct folder {
 	bool linked;		/* there is a link on the way to it */
 	const char *missing;	/* of something in the last that is not there, or NULL */
 	size_t n_missing;
+	bool judged, ours;	/* whether it lies in what init made: for init to note */
+	unsigned n_looks;	/* for names in it */
+	struct listing *names;	/* room for those, or NULL */
 };
 
-#define FOLDER(at, resolve)	((struct folder){ (at), (resolve), -1, NULL, 0, false, NULL, 0 })
+#define FOLDER(at, resolve) \
+	((struct folder){ (at), (resolve), -1, NULL, 0, false, NULL, 0, false, false, 0, NULL })
 
 /* The folder that holds `path`, which is absolute and stays where it is; it
  * remains the folder's own.  -1 with errno.  Sets *ret_name to the last part. */
@@ -33,6 +37,8 @@ int folder_open(struct folder *f, const char *path, const char **ret_name);
 void folder_take(struct folder *f, const char *path, int fd);
 /* False: there is nothing, not even a link, and errno says in which way. */
 bool folder_has(struct folder *f, const char *path);
+/* Is it sure that the open folder has no such name?  Asks the kernel once for all. */
+bool folder_lacks(struct folder *f, const char *name);
 void folder_close(struct folder *f);
 
 #endif

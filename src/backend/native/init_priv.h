@@ -6,6 +6,7 @@
 #include "backend/native/command.h"
 #include "backend/native/folder.h"
 #include "backend/native/native.h"
+#include "base/listing.h"
 
 struct network;
 
@@ -27,6 +28,7 @@ struct init {
 	int root;		/* the new root */
 	struct folder place;	/* in the new root, where the last mount went */
 	struct folder seen;	/* in the new root, with its links followed */
+	struct listing names;	/* in that */
 	int masks;		/* where masks are cloned from, or -1 */
 	struct hollow {
 		const char *tmpfs;	/* a private place, or NULL */
@@ -95,6 +97,9 @@ int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *r
 /* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
 int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,
 	       struct cordon_err *err) MUST_USE;
+/* The folder that has a path by a name, where there is no link: a descriptor that
+ * in->seen keeps; or -1, with ENOENT where nothing is there. */
+int look_at_place(struct init *in, const char *target, const char **ret_name, bool *ret_is_dir);
 /* Is it sure that nothing is there?  Asks nobody. */
 bool is_hollow(struct init *in, const char *path);
 /* What is not there, or not ours to look at, is left out if it may be. */

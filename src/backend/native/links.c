@@ -109,6 +109,10 @@ static int open_plain(struct init *in, const char *target, struct stat *st)
 			errno = ELOOP;
 		return -1;
 	}
+	if (*name && folder_lacks(&in->seen, name)) {
+		errno = ENOENT;
+		return -1;
+	}
 	fd = openat(dir, *name ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, st) == 0 && !S_ISLNK(st->st_mode))
 		return fd;
@@ -117,6 +121,27 @@ static int open_plain(struct init *in, const char *target, struct stat *st)
 		errno = ELOOP;
 	}
 	return -1;
+}
+
+int look_at_place(struct init *in, const char *target, const char **ret_name, bool *ret_is_dir)
+{
+	int dir = folder_open(&in->seen, target, ret_name);
+	struct stat st;
+
+	if (dir < 0)
+		return -1;
+	errno = ELOOP;
+	if (in->seen.linked || !**ret_name)
+		return -1;
+	errno = ENOENT;
+	if (folder_lacks(&in->seen, *ret_name) ||
+	    fstatat(dir, *ret_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	errno = ELOOP;
+	if (S_ISLNK(st.st_mode))
+		return -1;
+	*ret_is_dir = S_ISDIR(st.st_mode);
+	return dir;
 }
 
 int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,

@@ -169,13 +169,14 @@ int step_new_root(struct init *in, struct cordon_err *err)
 	in->place = FOLDER(in->root,
 			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	in->seen = FOLDER(in->root, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	in->seen.names = &in->names;
 	return 0;
 }
 
 /* ---- targets ------------------------------------------------------------ */
 
 struct target {
-	int dir;		/* O_PATH of the parent; in->place keeps it */
+	int dir;		/* O_PATH of the parent: that of in->place */
 	const char *name;	/* in it */
 };
 
@@ -236,11 +237,15 @@ static int find_target(struct init *in, const char *path, struct target *ret)
 }
 
 /* The place to mount on: a directory or a file, made if the parent is ours. */
-static int make_place(const struct init *in, const struct target *t, bool is_dir)
+static int make_place(struct init *in, const struct target *t, bool is_dir)
 {
 	struct stat st;
 
-	if (!is_ours(in, t->dir))
+	if (!in->place.judged) {
+		in->place.ours = is_ours(in, t->dir);
+		in->place.judged = true;
+	}
+	if (!in->place.ours)
 		return fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW);
 	if ((is_dir ? mkdirat(t->dir, t->name, 0755)
 		    : mknodat(t->dir, t->name, S_IFREG | 0444, 0)) < 0 && errno != EEXIST)
@@ -485,9 +490,10 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 		if (mnt < 0)
 			return -1;
 		for (size_t i = 0; i < in->n_mounts; i++) {
+			if (in->mounts[i].kind != MOUNT_TEXT)
+				continue;
 			name_text(in, &in->mounts[i], text);
-			if (in->mounts[i].kind == MOUNT_TEXT &&
-			    write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
+			if (write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
 				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
 					       in->mounts[i].target);
 		}
@@ -505,23 +511,32 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
  * not be a way to its target. */
 static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
 {
-	int place, mask, rc;
+	int place = -1, mask, rc;
+	const char *name = "";
 	bool is_dir;
+	/* Without a link on the way, its name is enough: what stands there when the
+	 * mask comes is masked. */
+	int dir = look_at_place(in, m->target, &name, &is_dir);
 
-	if (open_place(in, m->target, &place, &is_dir, err) < 0)
+	if (dir < 0 && errno == ENOENT)
+		return 0;
+	if (dir < 0 && open_place(in, m->target, &place, &is_dir, err) < 0)
 		return -1;
-	if (place < 0)
+	if (dir < 0 && place < 0)
 		return 0;
 	mask = open_ours(in, is_dir ? "dir" : "file", err);
 	if (mask < 0)
 		return -1;
-	rc = sys_move_mount(mask, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	rc = dir < 0 ? sys_move_mount(mask, "", place, "",
+				      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) :
+		       sys_move_mount(mask, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH);
 	if (rc < 0)
 		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
 	if (is_dir)
 		forget_folders(in);
 	close(mask);
-	close(place);
+	if (place >= 0)
+		close(place);
 	return rc;
 }
 

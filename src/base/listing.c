@@ -1,0 +1,85 @@
+/* The names in a folder; see listing.h. */
+#include "base/listing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/fd.h"
+#include "base/macros.h"
+
+#define XFS_MAGIC	0x58465342
+/* Reading a larger one costs more than asking for a hundred names. */
+#define MAX_FOLDER	8192
+
+/* Can a name only be found there that is listed, in some case of its letters?  Not
+ * where a server or another file system decides: some hide what they have. */
+static bool lists_all(int dir)
+{
+	static const long types[] = { EXT4_SUPER_MAGIC, TMPFS_MAGIC, XFS_MAGIC, BTRFS_SUPER_MAGIC,
+				      F2FS_SUPER_MAGIC };
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(dir, &fs) < 0 || fstat(dir, &st) < 0 || st.st_size > MAX_FOLDER)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
+
+/* False: there is no room; or it is none of ASCII, and a file system that folds the
+ * case of letters may take it for one that is. */
+static bool add(struct listing *l, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	for (const char *at = name; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			return false;
+	if (n > sizeof(l->names) - l->n)
+		return false;
+	memcpy(l->names + l->n, name, n);
+	l->n += n;
+	return true;
+}
+
+static bool read_names(struct listing *l, int dir)
+{
+	_Alignas(struct dirent64) char entries[4096];
+	ssize_t n;
+
+	while ((n = getdents64(dir, entries, sizeof(entries))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(entries + at);
+
+			if (!add(l, e->d_name))
+				return false;
+			at += e->d_reclen;
+		}
+	return n == 0;
+}
+
+void listing_read(struct listing *l, int dir)
+{
+	/* Nobody shall see from its times that we looked. */
+	cleanup_fd int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
+
+	l->n = 0;
+	l->whole = fd >= 0 && lists_all(fd) && read_names(l, fd);
+}
+
+bool listing_lacks(const struct listing *l, const char *name)
+{
+	if (!l->whole)
+		return false;
+	for (const char *at = l->names; at < l->names + l->n; at += strlen(at) + 1)
+		if (strcasecmp(at, name) == 0)
+			return false;
+	return true;
+}

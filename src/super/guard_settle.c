@@ -1,0 +1,137 @@
+/* Where the guarded names really are, once the root of the tree is the actor's.
+ *
+ * A hundred names lie in a handful of folders, and next to none is a link or has one
+ * on the way.  So what was found to be none is remembered, and a folder in which many
+ * names are looked for is read at once.
+ */
+#include "super/guard_priv.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/listing.h"
+#include "base/path.h"
+
+#define N_PLAIN		16
+#define MANY_LOOKS	12	/* reading all the names of a small folder takes as long */
+
+/* What is known of the root so far. */
+struct ground {
+	struct str plain[N_PLAIN];	/* paths without a link; by turns */
+	size_t n_plain;
+	struct str looked;		/* the folder of the last names, and how many */
+	unsigned n_looks;
+	struct listing names;		/* in that, once there were many */
+};
+
+static bool is_same(struct str a, struct str b)
+{
+	return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
+}
+
+static bool is_plain(const struct ground *g, struct str path)
+{
+	for (size_t i = 0; i < MIN(g->n_plain, N_PLAIN); i++)
+		if (is_same(g->plain[i], path))
+			return true;
+	return false;
+}
+
+static void read_folder(struct ground *g)
+{
+	char path[PATH_MAX];
+	cleanup_fd int fd = -1;
+
+	g->names.whole = false;
+	if (g->looked.n >= sizeof(path))
+		return;
+	memcpy(path, g->looked.s, g->looked.n);
+	path[g->looked.n] = '\0';
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		listing_read(&g->names, fd);
+}
+
+/* Is it sure that `folder`, which is plain, has no such name? */
+static bool lacks(struct ground *g, struct str folder, const char *name)
+{
+	if (!is_same(folder, g->looked)) {
+		g->looked = folder;
+		g->n_looks = 0;
+	}
+	if (++g->n_looks < MANY_LOOKS)
+		return false;
+	if (g->n_looks == MANY_LOOKS)
+		read_folder(g);
+	return listing_lacks(&g->names, name);
+}
+
+enum step {
+	STEP_PLAIN,
+	STEP_MISSING,
+	STEP_UNKNOWN
+};
+
+/* One part further: `path` ends behind it, `part` is where it begins. */
+static enum step look(struct ground *g, struct str path, size_t part)
+{
+	char text[PATH_MAX], target[1];
+
+	if (is_plain(g, path))
+		return STEP_PLAIN;
+	if (path.n >= sizeof(text))
+		return STEP_UNKNOWN;
+	memcpy(text, path.s, path.n);
+	text[path.n] = '\0';
+	if (part > 1 && lacks(g, str_first(path, part - 1), text + part))
+		return STEP_MISSING;
+	if (readlink(text, target, sizeof(target)) >= 0)
+		return STEP_UNKNOWN;
+	if (errno == ENOENT || errno == ENOTDIR)
+		return STEP_MISSING;
+	if (errno != EINVAL)
+		return STEP_UNKNOWN;
+	g->plain[g->n_plain++ % N_PLAIN] = path;
+	return STEP_PLAIN;
+}
+
+/* Is there no link on the way, as far as there is anything? */
+static bool is_plain_way(struct ground *g, struct str path)
+{
+	for (size_t at = 1; at <= path.n;) {
+		size_t n = str_find(str_from_pos(path, at), '/');
+		struct str part = str_first(str_from_pos(path, at), n);
+		enum step s;
+
+		if (!part.n || str_is(part, ".") || str_is(part, ".."))
+			return false;
+		s = look(g, str_first(path, at + n), at);
+		if (s != STEP_PLAIN)
+			return s == STEP_MISSING;
+		at += n + 1;
+	}
+	return true;
+}
+
+int guard_names_settle(struct guard_names *g, struct cordon_err *err)
+{
+	struct ground ground = { 0 };
+	size_t n = g->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *text = g->items[i].text, *real;
+
+		if (g->items[i].anywhere || is_plain_way(&ground, str_from(text)))
+			continue;
+		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
+			if (err->code != CORDON_E_POLICY)
+				return -1;
+			continue;	/* links that lead nowhere */
+		}
+		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 &&
+		    guard_names_add(g, real, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,160 @@
+/* The names in a folder, and closing later. */
+#include "tap.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "base/fd.h"
+#include "base/listing.h"
+#include "base/macros.h"
+
+static char top[] = "/tmp/cordon-listing-XXXXXX";
+
+static void make_file(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		abort();
+	close(fd);
+}
+
+/* Only where the file system is one of those that hide nothing. */
+static bool is_listed(void)
+{
+	struct statfs fs;
+
+	return statfs(top, &fs) == 0 &&
+	       (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC ||
+		fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
+static void read_top(struct listing *l)
+{
+	int dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	memset(l, 0xff, sizeof(*l));
+	listing_read(l, dir);
+	close(dir);
+}
+
+static void test_names(void)
+{
+	struct listing l;
+
+	make_file(".Env");
+	make_file("a");
+	read_top(&l);
+	is_int(listing_lacks(&l, "b"), is_listed(), "what is not there");
+	is_int(listing_lacks(&l, ".env.local"), is_listed(), "longer");
+	is_int(listing_lacks(&l, ".en"), is_listed(), "shorter");
+	ok(!listing_lacks(&l, "a") && !listing_lacks(&l, ".Env"), "what is there");
+	ok(!listing_lacks(&l, ".env"), "in another case of its letters it may be there");
+	ok(!listing_lacks(&l, ".") && !listing_lacks(&l, ".."), "the folder itself");
+	ok(unlink(".Env") == 0 && unlink("a") == 0, "clean");
+}
+
+/* A file system that folds letters takes the Kelvin sign for a k. */
+static void test_names_that_may_be_others(void)
+{
+	struct listing l;
+
+	make_file("\xe2\x84\xaa");
+	read_top(&l);
+	ok(!listing_lacks(&l, "k") && !listing_lacks(&l, "b"), "nothing is sure");
+	ok(unlink("\xe2\x84\xaa") == 0, "clean");
+}
+
+static void test_too_many(void)
+{
+	struct listing l;
+	char name[64];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "a-name-of-so-many-letters-%04d", i);
+		make_file(name);
+	}
+	read_top(&l);
+	ok(!listing_lacks(&l, "b"), "they do not fit, so nothing is sure");
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "a-name-of-so-many-letters-%04d", i);
+		unlink(name);
+	}
+}
+
+static void test_what_cannot_be_read(void)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct listing l = { .whole = true };
+
+	listing_read(&l, -1);
+	ok(!listing_lacks(&l, "b"), "no descriptor");
+	l.whole = true;
+	listing_read(&l, file);
+	ok(!listing_lacks(&l, "b"), "no folder");
+	l.whole = true;
+	listing_read(&l, proc);
+	ok(!listing_lacks(&l, "b"), "a file system that need not list what it has");
+	close(proc);
+	close(file);
+}
+
+static size_t open_descriptors(void)
+{
+	size_t n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static bool reads_end(int fd)
+{
+	char byte;
+
+	/* It may take a worker of the kernel a moment. */
+	for (int i = 0; i < 5000; i++) {
+		if (read(fd, &byte, 1) == 0)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void test_closing_later(void)
+{
+	int fds[20], pipes[2], held[2];
+	size_t before = open_descriptors();
+
+	ok(pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0 && pipe2(held, O_CLOEXEC) == 0, "pipes");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = i % 3 ? -1 : dup(pipes[1]);
+	close(pipes[1]);
+	fd_close_later(fds, ARRAY_SIZE(fds));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		is_int(fds[i], -1, "descriptor %zu is nobody's", i);
+	ok(reads_end(pipes[0]), "nothing holds the pipe any more");
+	fds[0] = held[1];
+	fd_close_later(fds, 1);
+	fd_close_later(fds, 1);
+	fd_close_later(NULL, 0);
+	close(held[0]);
+	close(pipes[0]);
+	is_int((long long)open_descriptors(), (long long)before, "descriptors");
+}
+
+int main(void)
+{
+	int rc;
+
+	if (!mkdtemp(top) || chdir(top) < 0)
+		abort();
+	rc = tap_run((struct tap_case[]){ TAP(test_names), TAP(test_names_that_may_be_others),
+					  TAP(test_too_many), TAP(test_what_cannot_be_read),
+					  TAP(test_closing_later), TAP_END });
+	if (rmdir(top) < 0)
+		perror(top);
+	return rc;
+}
