@@ -340,14 +340,13 @@ static size_t test_memfd_create(struct emitter *e, unsigned arg)
  * is EINVAL, as over kernel.shmmax and kernel.sem. */
 static size_t test_shmget(struct emitter *e, unsigned arg)
 {
-	size_t too_large, next = e->allow;
+	size_t too_large, next = no_huge_pages(e, arg + 1, SHM_HUGETLB, e->allow);
 
-	if (!e->o->memfd) {
-		too_large = refuse(e, EINVAL);
-		next = load_low(e, arg, branch(e, BPF_JGT, 4096, too_large, e->allow));
-		next = load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_large));
-	}
-	return no_huge_pages(e, arg + 1, SHM_HUGETLB, next);
+	if (e->o->memfd)
+		return next;
+	too_large = refuse(e, EINVAL);
+	next = load_low(e, arg, branch(e, BPF_JGT, 4096, too_large, proceed(e, next)));
+	return load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_large));
 }
 
 /* 32000 sets of 32 semaphores make 75 MB; 32000 of 32000 make 65 GB. */

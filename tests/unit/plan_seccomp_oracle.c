@@ -26,6 +26,7 @@ static void test_filters_agree_with_libseccomp(void)
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -44,7 +45,7 @@ static const struct call {
 #undef CALL
 };
 
-enum { NAMES, DENIES, GUARD, N_PARTS };
+enum { NAMES, DENIES, HUGE, GUARD, N_PARTS };
 
 struct oracle {
 	uint32_t arch;				/* SCMP_ARCH_… */
@@ -86,6 +87,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "NAMESPACES", opt->namespaces ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM) },
 		{ "NAMESPACES_ENOSYS", opt->namespaces ? SCMP_ACT_ALLOW : NOSYS },
 		{ "MEMFD", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
+		{ "MEMFD_CREATE", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "NO_GUARD", opt->guard ? NOSYS : SCMP_ACT_ALLOW },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
 	};
@@ -163,6 +165,15 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "shmget", OVER(1, 4096));
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "semget", OVER(1, 32));
 	}
+}
+
+static void add_huge_pages(struct oracle *o)
+{
+	const uint32_t none = SCMP_ACT_ERRNO(ENOMEM);
+
+	ADD(o, HUGE, none, "mmap", HAS(3, MAP_HUGETLB));
+	ADD(o, HUGE, none, "shmget", HAS(2, SHM_HUGETLB));
+	ADD(o, HUGE, none, "memfd_create", HAS(1, MFD_HUGETLB));
 }
 
 static void add_modes(struct oracle *o, const struct seccomp_options *opt)
@@ -244,10 +255,12 @@ static void build_oracle(struct oracle *o, const struct seccomp_options *opt)
 	o->arch = opt->arch == AUDIT_ARCH_AARCH64 ? SCMP_ARCH_AARCH64 : SCMP_ARCH_X86_64;
 	o->ctx[NAMES] = new_part(o, NOSYS);
 	o->ctx[DENIES] = new_part(o, SCMP_ACT_ALLOW);
+	o->ctx[HUGE] = new_part(o, SCMP_ACT_ALLOW);
 	o->ctx[GUARD] = new_part(o, SCMP_ACT_ALLOW);
 	add_names(o, opt);
 	add_sockets(o, opt);
 	add_values(o, opt);
+	add_huge_pages(o);
 	add_modes(o, opt);
 	if (opt->guard)
 		add_guard(o);
@@ -294,7 +307,7 @@ static uint64_t pick(uint64_t *state, bool upper)
 {
 	static const uint64_t values[] = {
 		0, 1, 2, 3, 5, 6, 7, 8, 10, 15, 16, 17, 26, 31, 32, 33, 35, 40, 41, 50, 51, 52, 58,
-		64, 128, 262, 0x100, 0x20000, 0x40000, 0x80001, 0x800, 0xfff, 4096, 4097, 65535,
+		64, 128, 262, 0x100, 04000, 0x20000, 0x40000, 0x80001, 0x800, 0xfff, 4096, 4097, 65535,
 		65536,
 		65537, 0100, 0101, 02755, 04755, 0644, 01777, 020644, 060644, 0100644, 020000000,
 		020200000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
