@@ -71,7 +71,7 @@ int say_result(struct result_file *file, const char *name, int code, int rc,
 {
 	if (file && result_file_close(file, answer->text) < 0) {
 		say_usage("--result: cannot write '%s'", name);
-		code = code ? code : 125;
+		code = 125;
 	}
 	if (file && answer->text) {
 		free(answer->text);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,15 +61,43 @@ static int write_all(int fd, const char *text)
 	return 0;
 }
 
-/* Under a name that nobody knows, then in one step under its own. */
+#define FRESH_TRIES	8
+
+/* A file under a name that the command could not have taken before. */
+static int open_fresh(int dir, char name[64])
+{
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < FRESH_TRIES; i++) {
+		uint64_t number;
+
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			return -1;
+		snprintf(name, 64, ".cordon-result-%016" PRIx64, number);
+		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	}
+	return fd;
+}
+
+/* The folder could be written at the start: if it cannot now, the command closed it. */
+static void reopen_folder(int dir)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (fstat(dir, &st) == 0 && (st.st_mode & 0300) != 0300)
+		(void)!chmod(path, (st.st_mode & 07777) | 0300);
+}
+
+/* Whole, then in one step under its own name. */
 static int replace_file(const struct result_file *f, const char *text)
 {
 	char fresh[64];
 	int fd, rc;
 
-	snprintf(fresh, sizeof(fresh), ".cordon-result-%ld", (long)getpid());
-	unlinkat(f->dir, fresh, 0);
-	fd = openat(f->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	reopen_folder(f->dir);
+	fd = open_fresh(f->dir, fresh);
 	if (fd < 0)
 		return -1;
 	rc = write_all(fd, text);
@@ -80,12 +110,24 @@ static int replace_file(const struct result_file *f, const char *text)
 	return 0;
 }
 
+/* What stands there then is another run's, or of the command's making: no result is
+ * better than that. */
+static void remove_file(const struct result_file *f)
+{
+	int error = errno;
+
+	unlinkat(f->dir, f->name, 0);
+	errno = error;
+}
+
 int result_file_close(struct result_file *f, const char *text)
 {
 	int rc = 0;
 
 	if (text)
 		rc = f->dir >= 0 ? replace_file(f, text) : write_all(f->fd, text);
+	if (rc < 0 && f->dir >= 0)
+		remove_file(f);
 	if (f->dir >= 0)
 		close(f->dir);
 	if (f->fd >= 0)

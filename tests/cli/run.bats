@@ -509,6 +509,15 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	"$cordon" run --result r3.json -- sh -c 'echo forged >r3.json; chmod 0 r3.json'
 	output=$(cat r3.json)
 	json "d['exit_code'] == 0"
+	# Nor by keeping us from writing it: as a name that could be known, in a closed folder.
+	mkdir closed
+	cd closed || return
+	run -7 bash -c "echo \$\$ >pid; exec '$cordon' run --result r.json -- sh -c '
+		echo forged >r.json; mkdir .cordon-result-\$(cat pid); chmod 500 .; exit 7'"
+	output=$(cat r.json)
+	json "d['exit_code'] == 7"
+	run -125 "$cordon" run --result r.json -- sh -c 'rm r.json; mkdir -p r.json/x; exit 7'
+	cd ..
 	"$cordon" run --result /dev/stderr -- true 2>r4.json
 	output=$(cat r4.json)
 	json "d['exit_code'] == 0"
