@@ -505,6 +505,12 @@ row("memory: answers of the kernel that nobody reads", "py:import socket, struct
     "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"
     " s.setblocking(False)\n keep.append(s)\n try:\n  for k in range(400): s.send(ask)\n"
     " except BlockingIOError: pass\ntime.sleep(1)", opts=BIG)
+row("memory: connections that are over",
+    "py:import socket\ns = socket.create_server(('127.0.0.1', 0))\nfor i in range(17000):\n"
+    " c = socket.socket()\n c.bind(('127.7.7.7', 20000 + i))\n c.connect(s.getsockname())\n"
+    " a = s.accept()[0]\n c.close()\n a.close()\n"
+    "at = open('/proc/net/sockstat').read().split()\n"
+    "assert int(at[at.index('tw') + 1]) > 16500", opts=BIG, alone="the machine would keep them")
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
     " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
