@@ -25,7 +25,7 @@
 #include "base/str.h"
 
 #define ROUNDS		4	/* looks for what was forked meanwhile … */
-#define HELD_ROUNDS	500	/* … and while all is held, until init has done so */
+#define HELD_ROUNDS	3000	/* … and while all is held, until init has done so */
 #define HELD_WAIT_US	1000
 #define TEXT_BYTES	4096	/* more than a status or a list of limits has */
 
