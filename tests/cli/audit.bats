@@ -6,20 +6,15 @@
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
-# Each test is a shell of its own, on purpose:
-# shellcheck disable=SC2030,SC2031
+# Each test is a shell of its own, on purpose; live.bash sets variables:
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load live
 
 setup() {
-	cordon=${CORDON:-build/cordon}
-	work=$BATS_TEST_TMPDIR/work
-	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
-	chmod 700 "$BATS_TEST_TMPDIR/runtime"
-	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	unset XDG_STATE_HOME
+	live_setup
 	log=$HOME/.local/state/cordon/audit.jsonl
-	cd "$work" || return
 }
 
 # Is every line of the file JSON, and does the Python expression over the list
@@ -29,13 +24,6 @@ log() {
 import json, sys
 e = [json.loads(line) for line in open(sys.argv[1], encoding='utf-8')]
 assert ($2), e" "$1"
-}
-
-json() {
-	grep '^[[{]' <<<"$output" | /usr/bin/python3 -c "
-import json, sys
-d = json.load(sys.stdin)
-assert ($1), d"
 }
 
 @test "a start and an end, in the default place, this user's alone" {

@@ -1,39 +1,19 @@
 #!/usr/bin/env bats
-# Each test has a shell of its own, and what it exports ends with it.
-# shellcheck disable=SC2030,SC2031
 # run-as: root user
 # beside: yes
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
-# Each test is a shell of its own, on purpose:
-# shellcheck disable=SC2030,SC2031
+# Each test is a shell of its own, on purpose; live.bash sets variables:
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load live
 load wait
 
-setup() {
-	cordon=${CORDON:-build/cordon}
-	work=$BATS_TEST_TMPDIR/work
-	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
-	chmod 700 "$BATS_TEST_TMPDIR/runtime"
-	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	cd "$work" || return
-	unset ANTHROPIC_API_KEY
-}
-
 teardown() {
-	# Nothing of a run is left in its folder.
-	[ -z "$(ls -A "$BATS_TEST_TMPDIR/runtime/cordon" 2>/dev/null)" ]
-}
-
-# Is $output JSON, and does the Python expression over d hold?
-json() {
-	grep '^[[{]' <<<"$output" | /usr/bin/python3 -c "
-import json, sys
-d = json.load(sys.stdin)
-assert ($1), d"
+	nothing_lives
 }
 
 @test "the command's own exit codes" {

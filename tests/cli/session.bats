@@ -6,30 +6,19 @@
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
-# Each test is a shell of its own, on purpose:
-# shellcheck disable=SC2030,SC2031
+# Each test is a shell of its own, on purpose; live.bash sets variables:
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load live
 load wait
-
-setup() {
-	cordon=${CORDON:-build/cordon}
-	work=$BATS_TEST_TMPDIR/work
-	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
-	chmod 700 "$BATS_TEST_TMPDIR/runtime"
-	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	live=$XDG_RUNTIME_DIR/cordon
-	cd "$work" || return
-	unset ANTHROPIC_API_KEY
-}
 
 teardown() {
 	for folder in "$live"/*/; do
 		[ ! -d "$folder" ] || "$cordon" session stop "$(basename "$folder")" || true
 	done
 	[ -z "${server-}" ] || kill "$server"
-	# Nothing of a session is left in its folder.
-	[ -z "$(ls -A "$live" 2>/dev/null)" ]
+	nothing_lives
 }
 
 start() {
@@ -46,13 +35,6 @@ status_is() {
 import json, sys
 d = json.load(sys.stdin)
 assert ($1), d"
-}
-
-json() {
-	/usr/bin/python3 -c "
-import json, sys
-d = json.loads(sys.argv[1])
-assert ($1), d" "$output"
 }
 
 supervisor() {
@@ -428,7 +410,7 @@ TOML
 
 @test "an idle session ends, and one whose owner is gone" {
 	"$cordon" session start --name idle --idle 200ms
-	soon eval '[ -z "$(ls "$live")" ]'
+	soon nothing_lives
 	sleep 60 3>&- &
 	owner=$!
 	"$cordon" session start --name owned --owner "$owner"
@@ -436,11 +418,11 @@ TOML
 	"$cordon" session exec owned -- sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
 	soon sleeps "$mark"
 	kill -9 "$owner"
-	soon eval '[ -z "$(ls "$live")" ]'
+	soon nothing_lives
 	gone "$mark"
 	start
 	kill "$(supervisor)"
-	soon eval '[ -z "$(ls "$live")" ]'
+	soon nothing_lives
 }
 
 @test "a killed supervisor takes everything along, and it is told" {
@@ -473,7 +455,7 @@ TOML
 	kill -9 "$(pgrep -P "$(supervisor)" | head -1)"
 	wait "$client" && false
 	grep -q '"signal":9' result
-	soon eval '[ -z "$(ls "$live")" ]'
+	soon nothing_lives
 }
 
 @test "a killed client: its command ends, the rest goes on" {

@@ -6,32 +6,18 @@
 #
 # Shell text in single quotes is for the shell inside:
 # shellcheck disable=SC2016
-# Each test is a shell of its own, on purpose; run sets stderr:
+# Each test is a shell of its own, on purpose; live.bash and run set variables:
 # shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load live
 load wait
-
-setup() {
-	cordon=${CORDON:-build/cordon}
-	work=$BATS_TEST_TMPDIR/work
-	mkdir -p "$work" "$BATS_TEST_TMPDIR/runtime"
-	chmod 700 "$BATS_TEST_TMPDIR/runtime"
-	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime HOME=$BATS_TEST_TMPDIR
-	live=$XDG_RUNTIME_DIR/cordon
-	cd "$work" || return
-}
 
 teardown() {
 	for pid in ${background-}; do
 		kill -9 "$pid" 2>/dev/null || true
 	done
-	# Nothing of a session is left in its folder.
 	soon nothing_lives
-}
-
-nothing_lives() {
-	[ -z "$(ls -A "$live" 2>/dev/null)" ]
 }
 
 # task NAME [TEXT]: a folder with that task.toml

@@ -539,6 +539,9 @@ static enum native_kind recv_kind(const struct native_child *c, struct native_fd
 	return N_NATIVE_KINDS;
 }
 
+#define SOME_LIMITS \
+	{ .file_size = INT64_MAX, .open_files = 64, .processes = INT64_MAX, .cpus = INT64_MAX }
+
 /* Starts a command in a network with a gate. */
 static bool start_run(struct arena *arena, struct native_child *ret)
 {
@@ -550,10 +553,8 @@ static bool start_run(struct arena *arena, struct native_child *ret)
 			     .argv = argv,
 			     .envp = envp,
 			     .cwd = "/",
-			     .limits = { .file_size = INT64_MAX,
-					 .open_files = 64,
-					 .processes = INT64_MAX,
-					 .cpus = INT64_MAX },
+			     .limits = SOME_LIMITS,
+			     .most = SOME_LIMITS,
 			     .net = { .rung = NET_TPROXY } };
 	struct native_stdio io = { .fd = { 0, 1, 2 } };
 	struct native_groups groups = { .cgroup = -1 };
@@ -657,10 +658,8 @@ static const char *run_with_mounts(struct plan_mount *mounts, size_t n, const ch
 			     .argv = argv,
 			     .envp = envp,
 			     .cwd = "/",
-			     .limits = { .file_size = INT64_MAX,
-					 .open_files = 64,
-					 .processes = INT64_MAX,
-					 .cpus = INT64_MAX },
+			     .limits = SOME_LIMITS,
+			     .most = SOME_LIMITS,
 			     .mounts = mounts,
 			     .n_mounts = n };
 	struct native_groups groups = { .cgroup = -1 };
