@@ -673,12 +673,15 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$(echo in | "$cordon" run --no-sandbox -- cat 2>/dev/null)" = in ]
 }
 
+is_listed() { [ "$("$cordon" ps --json)" != "[]" ]; }
+
 @test "ps and kill" {
 	[ -z "$("$cordon" ps)" ]
 	[ "$("$cordon" ps --json)" = "[]" ]
 	"$cordon" run -- sh -c "trap '' TERM; touch ready; while :; do sleep 0.1; done" &
 	pid=$!
 	soon test -e ready
+	soon is_listed		# a run is not, in its first moments
 	output=$("$cordon" ps --json)
 	json "len(d) == 1 and d[0]['pid'] == $pid and d[0]['cwd'] == '$work'"
 	json "'touch ready' in d[0]['command']"
