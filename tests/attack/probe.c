@@ -490,7 +490,7 @@ static long locks(void)
 				return -1;
 		}
 	}
-	return usleep(1500000);
+	return strcmp(arg, "hold") == 0 ? sleep(15) : 0;
 }
 
 static const struct {
