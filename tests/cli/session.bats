@@ -662,10 +662,12 @@ for fd in (0, 1, 2):
 	printf '[limits]\nmemory = "600M"\n[phase.small.limits]\nmemory = "80M"\n' >cordon.toml
 	start
 	grab='print(len(bytearray(200 << 20)))'
+	# Who looks at memory now and then needs it to be there for a moment.
+	held='x = bytearray(200 << 20); import time; time.sleep(100)'
 	inside /usr/bin/python3 -c "$grab"
 	"$cordon" session phase s small
 	status_is 'd["limits"]["memory"] == 80 << 20'
-	run -137 inside /usr/bin/python3 -c "$grab"
+	run -137 inside /usr/bin/python3 -c "$held"
 	"$cordon" session stop s 2>/dev/null || true
 	# Back again, and where more is in use already nothing changes.
 	start
@@ -693,7 +695,7 @@ for fd in (0, 1, 2):
 	"$cordon" session stop s 2>/dev/null || true
 	start
 	"$cordon" session phase s small
-	run -137 inside /usr/bin/python3 -c "$grab"
+	run -137 inside /usr/bin/python3 -c "$held"
 }
 
 # Makes processes until one is refused, says how many, and ends them.
