@@ -3,11 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,69 +13,6 @@ void fd_close(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-}
-
-#define MAX_LATER	16
-#define N_AT_ONCE	4	/* that the kernel has not come to yet, of one user */
-
-/* A name that goes with the socket says that it is still there.  False: there are
- * enough of them, and the kernel's workers are behind (those of a real-time process
- * may never come): no more is left to them. */
-static bool take_turn(int sock)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-
-	for (unsigned i = 0; i < N_AT_ONCE; i++) {
-		int n = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "closed-later-%u-%u",
-				 geteuid(), i);
-
-		if (bind(sock, (const struct sockaddr *)&at,
-			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void send_away(int sock, const int *fds, size_t n)
-{
-	union {
-		char room[CMSG_SPACE((MAX_LATER + 1) * sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec byte = { .iov_base = (char[1]){ 0 }, .iov_len = 1 };
-	struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = control.room,
-			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	/* If it cannot be sent, closing just takes its time. */
-	(void)!sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* Taking a mount namespace apart waits for every CPU, and all in it is released
- * before close() returns.  What lies in a message of a socket that nobody can reach
- * any more, since it lies in that message itself, is found and closed by a worker of
- * the kernel (since 6.10; before, close() does it as well, only not faster). */
-void fd_close_later(int *fds, size_t n)
-{
-	int open[MAX_LATER + 1], ends[2];
-	size_t n_open = 0;
-
-	for (size_t i = 0; i < n && n_open < MAX_LATER; i++)
-		if (fds[i] >= 0)
-			open[n_open++] = fds[i];
-	if (n_open && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0) {
-		open[n_open++] = ends[1];
-		if (take_turn(ends[1]))
-			send_away(ends[0], open, n_open);
-		close(ends[1]);
-		close(ends[0]);
-	}
-	for (size_t i = 0; i < n; i++)
-		fd_close(&fds[i]);
 }
 
 static int read_all(int fd, const char *path, size_t max, struct buf *text,

@@ -15,11 +15,6 @@ static inline int fd_take(int *fd)
 	return taken;
 }
 
-/* Close them (those that are -1 are none) without waiting for what that ends: a mount
- * namespace or a file system that is nobody else's is taken apart by the kernel
- * in its own time. */
-void fd_close_later(int *fds, size_t n);
-
 /* The whole of a regular file (or pipe), at most `max` bytes, NUL-terminated
  * in the arena. */
 int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_text,

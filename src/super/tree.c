@@ -288,17 +288,6 @@ void tree_stop(struct tree *t)
 	network_stop(&t->network);
 }
 
-/* All of init's is gone; these are the last that hold its mounts. */
-static void leave_mounts(struct tree *t)
-{
-	int last[1 + N_NATIVE_PLACES];
-
-	last[0] = fd_take(&t->mntns);
-	for (int i = 0; i < N_NATIVE_PLACES; i++)
-		last[1 + i] = fd_take(&t->fds.fd[NATIVE_PLACE + i]);
-	fd_close_later(last, ARRAY_SIZE(last));
-}
-
 void tree_release(struct tree *t)
 {
 	disk_stop(t->disk);
@@ -309,7 +298,7 @@ void tree_release(struct tree *t)
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&t->alive[i]);
 	fd_close(&t->userns);
-	leave_mounts(t);
+	fd_close(&t->mntns);
 	fd_close(&t->child.pidfd);
 	fd_close(&t->child.control);
 	fd_close(&t->child.ruleset);

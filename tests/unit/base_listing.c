@@ -101,50 +101,6 @@ static void test_what_cannot_be_read(void)
 	close(file);
 }
 
-static size_t open_descriptors(void)
-{
-	size_t n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
-static bool reads_end(int fd)
-{
-	char byte;
-
-	/* It may take a worker of the kernel a moment. */
-	for (int i = 0; i < 5000; i++) {
-		if (read(fd, &byte, 1) == 0)
-			return true;
-		usleep(1000);
-	}
-	return false;
-}
-
-static void test_closing_later(void)
-{
-	int fds[20], pipes[2], held[2];
-	size_t before = open_descriptors();
-
-	ok(pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0 && pipe2(held, O_CLOEXEC) == 0, "pipes");
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = i % 3 ? -1 : dup(pipes[1]);
-	close(pipes[1]);
-	fd_close_later(fds, ARRAY_SIZE(fds));
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		is_int(fds[i], -1, "descriptor %zu is nobody's", i);
-	ok(reads_end(pipes[0]), "nothing holds the pipe any more");
-	fds[0] = held[1];
-	fd_close_later(fds, 1);
-	fd_close_later(fds, 1);
-	fd_close_later(NULL, 0);
-	close(held[0]);
-	close(pipes[0]);
-	is_int((long long)open_descriptors(), (long long)before, "descriptors");
-}
-
 int main(void)
 {
 	int rc;
@@ -153,7 +109,7 @@ int main(void)
 		abort();
 	rc = tap_run((struct tap_case[]){ TAP(test_names), TAP(test_names_that_may_be_others),
 					  TAP(test_too_many), TAP(test_what_cannot_be_read),
-					  TAP(test_closing_later), TAP_END });
+					  TAP_END });
 	if (rmdir(top) < 0)
 		perror(top);
 	return rc;
