@@ -130,16 +130,20 @@ static int write_optional(const struct cgroup *g, const char *file, const char *
 	return cgroup_write(g, file, text, err);
 }
 
+static int set_memory(const struct cgroup *g, int64_t bytes, struct cordon_err *err)
+{
+	/* Not there: swap is not compiled in; kernels before 4.19. */
+	if (cgroup_write_number(g, "memory.max", bytes, err) < 0 ||
+	    write_optional(g, "memory.swap.max", "0", err) < 0)
+		return -1;
+	return write_optional(g, "memory.oom.group", "1", err);
+}
+
 static int set_limits(const struct cgroup *g, const struct plan_limits *limits,
 		      struct cordon_err *err)
 {
-	if (limits->memory != INT64_MAX) {
-		/* Not there: swap is not compiled in; kernels before 4.19. */
-		if (cgroup_write_number(g, "memory.max", limits->memory, err) < 0 ||
-		    write_optional(g, "memory.swap.max", "0", err) < 0 ||
-		    write_optional(g, "memory.oom.group", "1", err) < 0)
-			return -1;
-	}
+	if (limits->memory != INT64_MAX && set_memory(g, limits->memory, err) < 0)
+		return -1;
 	if (limits->processes == INT64_MAX)
 		return 0;
 	return cgroup_write_number(g, "pids.max", limits->processes, err);
@@ -153,7 +157,7 @@ static int change_memory(const struct cgroup *g, int64_t bytes, struct cordon_er
 			       (long long)bytes);
 	if (bytes == INT64_MAX)
 		return cgroup_write(g, "memory.max", "max", err);
-	return cgroup_write_number(g, "memory.max", bytes, err);
+	return set_memory(g, bytes, err);
 }
 
 static int cgroup2_change(void *state, const struct plan_limits *limits, struct cordon_err *err)

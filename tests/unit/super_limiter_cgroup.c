@@ -284,6 +284,11 @@ static void test_version2_takes_another_limit(void)
 		/* A plain file keeps what stood behind. */
 		get(limiter_cgroup_fd(l), "memory.max", text, sizeof(text));
 		is_int(strncmp(text, "max", 3), 0, "%s", text);
+		limits.memory = 64 << 20;
+		set_file(l, "memory.swap.max", "max\n");
+		is_int(limiter_change(l, &limits, &err), 0, "from none to some");
+		get(limiter_cgroup_fd(l), "memory.swap.max", text, sizeof(text));
+		is_int(text[0], '0', "and no swap beside it: %s", text);
 		limits.processes = 17;
 		is_int(limiter_change(l, &limits, &err), 0, "as many as are alive");
 		file_is(limiter_cgroup_fd(l), "pids.max", "17");
