@@ -25,15 +25,10 @@ struct ground {
 	struct listing names;		/* in that, once there were many */
 };
 
-static bool is_same(struct str a, struct str b)
-{
-	return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
-}
-
 static bool is_plain(const struct ground *g, struct str path)
 {
 	for (size_t i = 0; i < MIN(g->n_plain, N_PLAIN); i++)
-		if (is_same(g->plain[i], path))
+		if (str_eq(g->plain[i], path))
 			return true;
 	return false;
 }
@@ -56,7 +51,7 @@ static void read_folder(struct ground *g)
 /* Is it sure that `folder`, which is plain, has no such name? */
 static bool lacks(struct ground *g, struct str folder, const char *name)
 {
-	if (!is_same(folder, g->looked)) {
+	if (!str_eq(folder, g->looked)) {
 		g->looked = folder;
 		g->n_looks = 0;
 	}

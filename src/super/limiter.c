@@ -180,8 +180,7 @@ int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err 
 {
 	if (l->ops->start && l->ops->start(l->state, proc_fd, init, err) < 0)
 		return -1;
-	uncharged_start(&l->uncharged, proc_fd, l->own_network);
-	return 0;
+	return uncharged_start(&l->uncharged, proc_fd, l->own_network, err);
 }
 
 int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)

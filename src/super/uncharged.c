@@ -123,10 +123,13 @@ static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 	return over;
 }
 
-void uncharged_start(struct uncharged *u, int proc_fd, bool own_network)
+int uncharged_start(struct uncharged *u, int proc_fd, bool own_network, struct cordon_err *err)
 {
-	*u = (struct uncharged){ .proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0),
-				 .own_network = own_network };
+	*u = (struct uncharged){ .proc_fd = -1, .own_network = own_network };
+	if (proc_fd < 0)
+		return 0;
+	u->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	return u->proc_fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot keep the tree's /proc") : 0;
 }
 
 bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us, int64_t *ret_wait_us)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 struct uncharged {
 	int proc_fd;			/* the tree's /proc; -1: nothing is looked at */
 	bool own_network;		/* its sockets are the tree's */
@@ -14,8 +16,9 @@ struct uncharged {
 };
 #define UNCHARGED	{ .proc_fd = -1 }
 
-/* `proc_fd` is borrowed. */
-void uncharged_start(struct uncharged *u, int proc_fd, bool own_network);
+/* `proc_fd` is borrowed; -1: there is none. */
+int uncharged_start(struct uncharged *u, int proc_fd, bool own_network,
+		    struct cordon_err *err) MUST_USE;
 /* Does the tree hold too much of it, for this limit of memory?  Looks if it is time
  * to; *ret_wait_us is when to ask again, -1: never. */
 bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us,

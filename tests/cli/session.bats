@@ -698,9 +698,8 @@ for fd in (0, 1, 2):
 	run -137 inside /usr/bin/python3 -c "$held"
 }
 
-# Makes processes until one is refused, says how many, and ends them.
-fork_all='import os, signal, time
-n = 0
+# Makes processes until one is refused: n is how many.
+fork_on='n = 0
 try:
     while n < 60:
         if os.fork() == 0:
@@ -708,7 +707,10 @@ try:
         n += 1
 except OSError:
     pass
-print(n)
+'
+# Says it, and ends them.
+fork_all="import os, signal, time
+$fork_on"'print(n)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.killpg(0, signal.SIGTERM)
 while n:
@@ -781,15 +783,7 @@ while not os.path.exists("go"):
         continue  # those before are not reaped yet
     open("handed-on", "w").close()
 time.sleep(0.5)
-n = 0
-try:
-    while n < 60:
-        if os.fork() == 0:
-            time.sleep(100)
-        n += 1
-except OSError:
-    pass
-print(n, len(os.sched_getaffinity(0)), file=open("is.new", "w"))
+'"$fork_on"'print(n, len(os.sched_getaffinity(0)), file=open("is.new", "w"))
 os.rename("is.new", "is")'
 
 @test "no process hides from a switch of limits by handing itself on" {

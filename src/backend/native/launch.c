@@ -202,7 +202,9 @@ static void lead(struct launch *l)
 	if (pid == 0)
 		return;
 	tell_init(l, true, pid);
-	syscall(SYS_close_range, 0, ~0u, 0);
+	/* Nothing of init's may stay open here. */
+	if (syscall(SYS_close_range, 0, ~0u, 0) < 0)
+		_exit(127);
 	for (;;) {
 		if (waitpid(pid, &status, WUNTRACED) != pid)
 			continue;

@@ -30,6 +30,7 @@ struct running {
 struct commands {
 	struct init *in;
 	bool ending;			/* everything was told to end */
+	bool held;			/* everything was stopped, for a moment */
 	struct running list[MAX_SESSION_COMMANDS];
 };
 
@@ -75,7 +76,7 @@ static void tell_stop(const struct commands *c, const struct running *r, int sig
 {
 	struct native_message m = { .kind = NATIVE_STOPPED, .id = r->id, .value = signal };
 
-	if (r->controlling && !r->stopped)
+	if (r->controlling && !r->stopped && !c->held)
 		tell(c->in, &m);
 }
 
@@ -241,6 +242,8 @@ static bool obey(struct commands *c)
 		answer(c, &m, &fds);
 	}
 	c->ending |= rc == 1 && m.kind == NATIVE_TERMINATE;
+	if (rc == 1 && m.kind == NATIVE_SIGNAL_ALL)
+		c->held = m.value == SIGSTOP;
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		if (fds.fd[i] >= 0)
 			close(fds.fd[i]);
