@@ -273,6 +273,18 @@ static bool bind_in(int rounds, unsigned wait_us, pid_t init, int proc_fd,
 	return false;
 }
 
+int tasks_bind_init(const struct native_child *init, int64_t processes, struct cordon_err *err)
+{
+	struct rlimit now;
+
+	if (prlimit(init->pid, RLIMIT_NPROC, NULL, &now) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read the limit of processes");
+	now.rlim_cur = MIN((rlim_t)processes, now.rlim_max);
+	if (prlimit(init->pid, RLIMIT_NPROC, &now, NULL) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot limit the processes");
+	return 0;
+}
+
 int tasks_bind(const struct native_child *init, int proc_fd, const struct task_bounds *b,
 	       struct cordon_err *err)
 {

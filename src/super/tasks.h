@@ -11,8 +11,12 @@ struct task_bounds {
 	int64_t processes;	/* RLIMIT_NPROC, where it is more; never raised */
 };
 
+/* What commands that init starts from now on have of processes, within what it may have
+ * itself: also those that it was told of before. */
+int tasks_bind_init(const struct native_child *init, int64_t processes,
+		    struct cordon_err *err) MUST_USE;
 /* Bind init and every task below it; `proc_fd` is the tree's own /proc.  init itself keeps
- * what it may have of processes.  -1: some may have the old ones. */
+ * what it may have of processes at the most.  -1: some may have the old ones. */
 int tasks_bind(const struct native_child *init, int proc_fd, const struct task_bounds *b,
 	       struct cordon_err *err) MUST_USE;
 

@@ -61,8 +61,10 @@ int tree_change_limits(struct tree *t, const struct plan_limits *limits,
 		       struct cordon_err *err) MUST_USE;
 /* As whoever counts is told them. */
 struct plan_limits tree_counted_limits(const struct plan_limits *l);
-/* What RLIMIT_NPROC of a command is, where nothing else holds such a limit. */
+/* RLIMIT_NPROC of a command, where nothing else holds such a limit; INT64_MAX: none. */
 int64_t tree_process_limit(const struct tree *t, int64_t processes);
+/* That of commands that init was told of and has not started yet, from now on. */
+int tree_limit_processes(struct tree *t, int64_t processes, struct cordon_err *err) MUST_USE;
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 /* When tree_check() is due, the log is to be written, or the network has to work. */
 int64_t tree_next_us(const struct tree *t);

@@ -44,18 +44,29 @@ static int change_roots(struct tree *t, const struct plan_limits *l, struct cord
 /* ---- what each task has ---------------------------------------------------- */
 
 /* With a group of processes its own limit is enough, and can be raised. */
+static bool needs_rlimit(const struct tree *t)
+{
+	return t->cgroup == HOST_CGROUP_NONE && (t->plan->clone_flags & CLONE_NEWUSER);
+}
+
 int64_t tree_process_limit(const struct tree *t, int64_t processes)
 {
-	if (processes == INT64_MAX || t->cgroup != HOST_CGROUP_NONE ||
-	    !(t->plan->clone_flags & CLONE_NEWUSER))
-		return INT64_MAX;
-	return processes + 1;
+	return processes == INT64_MAX || !needs_rlimit(t) ? INT64_MAX : processes + 1;
+}
+
+int tree_limit_processes(struct tree *t, int64_t processes, struct cordon_err *err)
+{
+	if (!needs_rlimit(t))
+		return 0;
+	return tasks_bind_init(&t->child, tree_process_limit(t, processes), err);
 }
 
 static int change_processes(struct tree *t, const struct plan_limits *l, struct cordon_err *err)
 {
 	const struct task_bounds b = { .processes = tree_process_limit(t, l->processes) };
 
+	if (tree_limit_processes(t, l->processes, err) < 0)
+		return -1;
 	if (b.processes == INT64_MAX)
 		return 0;
 	return tasks_bind(&t->child, t->fds.fd[NATIVE_PROC], &b, err);

@@ -91,16 +91,17 @@ int devices_keep(void)
 	return 0;
 }
 
-/* Within what init itself may have. */
-static void lower(int which, int64_t value)
+/* For good; to no more than init has now, which may be less than it could have. */
+static bool lower(int which, int64_t value)
 {
 	struct rlimit now;
 
-	if (value == INT64_MAX || getrlimit((__rlimit_resource_t)which, &now) < 0 ||
-	    (rlim_t)value >= now.rlim_max)
-		return;
-	now.rlim_cur = now.rlim_max = (rlim_t)value;
-	setrlimit((__rlimit_resource_t)which, &now);
+	if (getrlimit((__rlimit_resource_t)which, &now) < 0)
+		return false;
+	if (value != INT64_MAX)
+		now.rlim_cur = MIN(now.rlim_cur, (rlim_t)value);
+	now.rlim_max = now.rlim_cur;
+	return setrlimit((__rlimit_resource_t)which, &now) == 0;
 }
 
 /* A command of a session.  False: errno says why not. */
@@ -116,9 +117,9 @@ static bool settle(const struct launch *l)
 		return false;
 	if (c->io.controlling && ioctl(0, TIOCSCTTY, 0) < 0)
 		return false;
-	lower(RLIMIT_FSIZE, c->file_size);
-	lower(RLIMIT_NOFILE, c->open_files);
-	lower(RLIMIT_NPROC, c->processes);
+	if (!lower(RLIMIT_FSIZE, c->file_size) || !lower(RLIMIT_NOFILE, c->open_files) ||
+	    !lower(RLIMIT_NPROC, c->processes))
+		return false;
 	return chdir(c->cwd) == 0;
 }
 
