@@ -1,11 +1,13 @@
 /* Every task of a tree; see tasks.h.
  *
- * By the host's /proc each is found and changed: only there have they numbers that the
- * calls take.  Who is found is whoever has an ancestor in the tree, which misses one whose
- * parent ends meanwhile; so the tree's own /proc is read afterwards, and if it has one with
- * the old bounds, or one that is gone before it can be looked at and may have handed
- * itself on (its child goes on), all is done once more.  If the first rounds were in vain,
- * the tree is held, which no fork survives, until it is bound.
+ * By the host's /proc each is found and bound: only there have they numbers that the
+ * calls take.  By the tree's own /proc it is seen that all are, in rounds.  A task is
+ * settled once it is bound and seen asleep, stopped or dead: then it is not on its way
+ * through a fork that began before, so whoever it makes later is bound.  When all that a
+ * list has were settled before it was made, there is nobody else.
+ *
+ * Those that never sleep would take for ever.  So after a few rounds all are held, which
+ * makes even them stop.
  *
  * Runs in the supervisor, with the caller's uid, which is the tree's.
  */
@@ -24,13 +26,15 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-#define ROUNDS		4	/* looks for what was forked meanwhile … */
-#define HELD_ROUNDS	3000	/* … and while all is held, until init has done so */
-#define HELD_WAIT_US	1000
+#define ROUNDS		8
+#define HOLDS		10	/* one that waits for its vfork'ed child does not stop */
+#define HELD_ROUNDS	100
+#define ROUND_US	1000
 #define TEXT_BYTES	4096	/* more than a status or a list of limits has */
 
 struct person {
 	pid_t pid, parent;
+	char state;
 	bool is_inside;
 };
 
@@ -111,7 +115,7 @@ static bool see_person(const char *name, void *arg)
 		all->cap = cap;
 	}
 	all->list[all->n] = (struct person){ .pid = (pid_t)strtol(name, NULL, 10) };
-	if (sscanf(at, ") %*c %d", &all->list[all->n].parent) == 1)
+	if (sscanf(at, ") %c %d", &all->list[all->n].state, &all->list[all->n].parent) == 2)
 		all->n++;
 	return true;
 }
@@ -168,14 +172,22 @@ static void lower_processes(pid_t pid, int64_t most)
 	(void)prlimit(pid, RLIMIT_NPROC, &now, NULL);
 }
 
-static int bind_all(pid_t init, const struct task_bounds *b)
+/* Every process of the machine, and which are init and those below it. */
+static bool see_all(pid_t init, struct people *ret)
 {
-	struct people all = { 0 };
-	cpu_set_t cpus;
-	bool good = each_number(AT_FDCWD, "/proc", see_person, &all) && all.n > 0;
+	*ret = (struct people){ 0 };
+	if (!each_number(AT_FDCWD, "/proc", see_person, ret) || !ret->n)
+		return false;
+	mark(ret, init);
+	return true;
+}
 
-	if (good)
-		mark(&all, init);
+static bool bind_all(pid_t init, const struct task_bounds *b)
+{
+	struct people all;
+	cpu_set_t cpus;
+	bool good = see_all(init, &all);
+
 	if (b->cpus)
 		cpus = *b->cpus;
 	for (size_t i = 0; good && i < all.n; i++) {
@@ -190,87 +202,173 @@ static int bind_all(pid_t init, const struct task_bounds *b)
 			lower_processes(all.list[i].pid, b->processes);
 	}
 	free(all.list);
-	return good ? 0 : -1;
+	return good;
 }
 
 /* ---- seeing that it is so --------------------------------------------------- */
 
-struct check {
+/* Every task that the tree's /proc has, by its number there. */
+struct tasks {
 	int proc_fd;
-	const char *pid;
-	int64_t processes;
-	bool cpus;
-	struct str mask;		/* init's CPUs */
+	pid_t *list;
+	size_t n, cap;
 };
+
+static bool add_number(struct tasks *t, pid_t tid)
+{
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 64;
+		pid_t *list = reallocarray(t->list, cap, sizeof(*list));
+
+		if (!list)
+			return false;
+		t->list = list;
+		t->cap = cap;
+	}
+	t->list[t->n++] = tid;
+	return true;
+}
+
+static bool add_task(const char *name, void *arg)
+{
+	return add_number(arg, (pid_t)strtol(name, NULL, 10));
+}
+
+static bool add_tasks(const char *pid, void *arg)
+{
+	struct tasks *t = arg;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%.10s/task", pid);
+	/* Gone: then it is looked for in vain, and all is read once more. */
+	return each_number(t->proc_fd, path, add_task, t) || add_task(pid, t);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool list_tasks(struct tasks *t)
+{
+	if (!each_number(t->proc_fd, ".", add_tasks, t))
+		return false;
+	qsort(t->list, t->n, sizeof(*t->list), by_number);
+	return t->n > 0;
+}
 
 #define CPUS_KEY	"Cpus_allowed:"
 
-static bool is_dead(const char *status)
-{
-	struct str state = find_line(status, "State:\t");
-
-	return state.n > 0 && (state.s[0] == 'Z' || state.s[0] == 'X');
-}
-
-static bool has_cpus(const char *task, void *arg)
-{
-	const struct check *c = arg;
-	char path[64], text[TEXT_BYTES];
-
-	snprintf(path, sizeof(path), "%.10s/task/%.10s/status", c->pid, task);
-	return read_file(c->proc_fd, path, text) &&
-	       (str_eq(find_line(text, CPUS_KEY), c->mask) || is_dead(text));
-}
-
-static bool has_processes(const struct check *c)
+static bool has_processes(int proc_fd, pid_t tid, int64_t most)
 {
 	char path[32], text[TEXT_BYTES];
-	unsigned long long most;
+	unsigned long long has;
 
-	snprintf(path, sizeof(path), "%.10s/limits", c->pid);
-	if (read_file(c->proc_fd, path, text)) {
-		/* "unlimited" is no number. */
-		most = strtoull(find_line(text, "Max processes").s, NULL, 10);
-		return most > 0 && most <= (uint64_t)c->processes;
-	}
-	/* A dead one has no such list. */
-	snprintf(path, sizeof(path), "%.10s/status", c->pid);
-	return read_file(c->proc_fd, path, text) && is_dead(text);
-}
-
-static bool is_bound(const char *pid, void *arg)
-{
-	struct check *c = arg;
-	char path[32];
-
-	c->pid = pid;
-	snprintf(path, sizeof(path), "%.10s/task", pid);
-	if (c->processes != INT64_MAX && strcmp(pid, "1") != 0 && !has_processes(c))
+	snprintf(path, sizeof(path), "%d/limits", tid);
+	if (!read_file(proc_fd, path, text))
 		return false;
-	return !c->cpus || each_number(c->proc_fd, path, has_cpus, c);
+	/* "unlimited" is no number. */
+	has = strtoull(find_line(text, "Max processes").s, NULL, 10);
+	return has > 0 && has <= (uint64_t)most;
 }
 
-static bool all_are_bound(int proc_fd, const struct task_bounds *b)
+/* The bounds are read before what it does. */
+static bool is_settled(int proc_fd, pid_t tid, const struct task_bounds *b, struct str mask)
 {
-	struct check c = { .proc_fd = proc_fd, .processes = b->processes, .cpus = b->cpus };
+	bool bound = b->processes == INT64_MAX || tid == 1 ||
+		     has_processes(proc_fd, tid, b->processes);
+	char path[32], text[TEXT_BYTES];
+	struct str state;
+
+	snprintf(path, sizeof(path), "%d/status", tid);
+	if (!read_file(proc_fd, path, text))
+		return false;	/* gone: who comes from it is in the next list */
+	state = find_line(text, "State:\t");
+	if (state.n && strchr("ZX", state.s[0]))
+		return true;
+	return bound && state.n && strchr("STt", state.s[0]) &&
+	       (!b->cpus || str_eq(find_line(text, CPUS_KEY), mask));
+}
+
+static bool has(const struct tasks *t, pid_t tid)
+{
+	return t->n && bsearch(&tid, t->list, t->n, sizeof(tid), by_number);
+}
+
+/* One round: were all that there are settled before?  Those who are now, are for the
+ * next one. */
+static bool are_all_settled(struct tasks *settled, const struct task_bounds *b)
+{
+	struct tasks now = { .proc_fd = settled->proc_fd }, next = now;
 	char text[TEXT_BYTES];
+	bool all = read_file(now.proc_fd, "1/status", text) && list_tasks(&now);
+	struct str mask = find_line(text, CPUS_KEY);
 
-	if (!read_file(proc_fd, "1/status", text))
-		return false;
-	c.mask = find_line(text, CPUS_KEY);
-	return c.mask.n > 0 && each_number(proc_fd, ".", is_bound, &c);
+	for (size_t i = 0; i < now.n; i++) {
+		bool before = has(settled, now.list[i]);
+
+		all = all && before;
+		if ((before || is_settled(now.proc_fd, now.list[i], b, mask)) &&
+		    !add_number(&next, now.list[i]))
+			all = false;
+	}
+	free(now.list);
+	free(settled->list);
+	*settled = next;
+	return all;
 }
 
 /* Did it become so? */
-static bool bind_in(int rounds, unsigned wait_us, pid_t init, int proc_fd,
-		    const struct task_bounds *b)
+static bool bind_in(int rounds, pid_t init, int proc_fd, const struct task_bounds *b)
 {
-	for (int i = 0; i < rounds; i++) {
-		if (bind_all(init, b) == 0 && all_are_bound(proc_fd, b))
-			return true;
-		usleep(wait_us);
+	struct tasks settled = { .proc_fd = proc_fd };
+	bool done = false;
+
+	for (int i = 0; i < rounds && !done; i++) {
+		if (i)
+			usleep(ROUND_US);
+		done = bind_all(init, b) && are_all_settled(&settled, b);
 	}
-	return false;
+	free(settled.list);
+	return done;
+}
+
+/* ---- holding all --------------------------------------------------------------- */
+
+/* Who was stopped before is to stay so. */
+static void stop_again(const struct people *before)
+{
+	char path[32], text[TEXT_BYTES];
+
+	for (size_t i = 0; i < before->n; i++) {
+		const struct person *p = &before->list[i];
+
+		if (!p->is_inside || p->state != 'T')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
+		/* Until init has let it go on. */
+		for (int tries = 0; tries < HELD_ROUNDS && read_file(AT_FDCWD, path, text) &&
+		     find_line(text, "State:\tT").n; tries++)
+			usleep(ROUND_US);
+		kill(p->pid, SIGSTOP);
+	}
+}
+
+static bool bind_held(const struct native_child *init, int proc_fd, const struct task_bounds *b)
+{
+	struct people before;
+	bool done;
+
+	if (!see_all(init->pid, &before))
+		return false;
+	native_send(init, NATIVE_SIGNAL_ALL, SIGSTOP);
+	done = bind_in(HELD_ROUNDS, init->pid, proc_fd, b);
+	native_send(init, NATIVE_SIGNAL_ALL, SIGCONT);
+	stop_again(&before);
+	free(before.list);
+	return done;
 }
 
 int tasks_bind_init(const struct native_child *init, int64_t processes, struct cordon_err *err)
@@ -292,11 +390,9 @@ int tasks_bind(const struct native_child *init, int proc_fd, const struct task_b
 
 	if (b->cpus && sched_setaffinity(init->pid, sizeof(*b->cpus), b->cpus) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot limit the CPUs");
-	if (bind_in(ROUNDS, 0, init->pid, proc_fd, b))
-		return 0;
-	native_send(init, NATIVE_SIGNAL_ALL, SIGSTOP);
-	done = bind_in(HELD_ROUNDS, HELD_WAIT_US, init->pid, proc_fd, b);
-	native_send(init, NATIVE_SIGNAL_ALL, SIGCONT);
+	done = bind_in(ROUNDS, init->pid, proc_fd, b);
+	for (int i = 0; i < HOLDS && !done; i++)
+		done = bind_held(init, proc_fd, b);
 	return done ? 0 : err_set(err, CORDON_E_HOST, "%s: some processes could not be bound",
 				  b->cpus ? "limits.cpus" : "limits.processes");
 }
