@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backend/native/syscalls.h"
+#include "base/cpus.h"
 #include "super/aside.h"
 #include "super/disk.h"
 #include "super/run_priv.h"
@@ -74,10 +75,12 @@ static int change_processes(struct tree *t, const struct plan_limits *l, struct 
 
 static int change_cpus(struct tree *t, const struct plan_limits *l, struct cordon_err *err)
 {
-	cpu_set_t cpus;
+	cpu_set_t all, cpus;
 	const struct task_bounds b = { .cpus = &cpus, .processes = INT64_MAX };
 
-	if (native_pick_cpus(l->cpus, &cpus) < 0)
+	cpus_read(&all);
+	cpus_pick(&all, l->cpus, &cpus);
+	if (!CPU_COUNT(&cpus))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the CPUs");
 	return tasks_bind(&t->child, t->fds.fd[NATIVE_PROC], &b, err);
 }

@@ -814,3 +814,12 @@ is_listed() { [ "$("$cordon" ps --json)" != "[]" ]; }
 	run "$cordon" run --sandbox process -- true
 	[ "$status" -eq 0 ]
 }
+
+@test "the command has the caller's CPUs" {
+	for cpus in "$(taskset -cp $$ | sed 's/.*: //')" "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"; do
+		for _ in 1 2 3; do
+			run -0 taskset -c "$cpus" "$cordon" run -- taskset -cp 3
+			[ "${output##*: }" = "$cpus" ]
+		done
+	done
+}

@@ -25,6 +25,7 @@
 #include "backend/native/init_priv.h"
 #include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
+#include "base/cpus.h"
 
 #define CONTROL_FD	3
 #define RULESET_FD	4
@@ -208,30 +209,15 @@ static int step_limits(struct init *in, struct cordon_err *err)
 		     "processes", err);
 }
 
-int native_pick_cpus(int64_t n, cpu_set_t *ret)
-{
-	cpu_set_t all;
-
-	CPU_ZERO(ret);
-	if (sched_getaffinity(0, sizeof(all), &all) < 0)
-		return -1;
-	for (int i = 0; i < CPU_SETSIZE && n > 0; i++)
-		if (CPU_ISSET(i, &all)) {
-			CPU_SET(i, ret);
-			n--;
-		}
-	return 0;
-}
-
+/* The caller's CPUs again, or as many of them as the limit says. */
 static int step_cpus(struct init *in, struct cordon_err *err)
 {
-	cpu_set_t some;
+	bool limited = in->plan->limits.cpus != INT64_MAX;
+	cpu_set_t cpus;
 
-	if (in->plan->limits.cpus == INT64_MAX)
-		return 0;
-	if (native_pick_cpus(in->plan->limits.cpus, &some) < 0 ||
-	    sched_setaffinity(0, sizeof(some), &some) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot limit the CPUs");
+	cpus_pick(&in->cpus, in->plan->limits.cpus, &cpus);
+	if ((limited && !CPU_COUNT(&cpus)) || cpus_use(&cpus) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot set the CPUs");
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 #ifndef BACKEND_INIT_PRIV_H
 #define BACKEND_INIT_PRIV_H
 
+#include <sched.h>
+
 #include "backend/native/command.h"
 #include "backend/native/folder.h"
 #include "backend/native/native.h"
@@ -37,6 +39,7 @@ struct init {
 	} hollow;		/* the last that was asked about */
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
+	cpu_set_t cpus;		/* the caller's */
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing */
 	int proc;		/* the /proc that is to be mounted, from there or init; or -1 */

@@ -126,9 +126,6 @@ struct native_entries {
 struct stat;
 const char *native_find_device(const struct stat *st);
 
-/* The first so many CPUs of those that this process may use. */
-int native_pick_cpus(int64_t n, cpu_set_t *ret) MUST_USE;
-
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,

@@ -16,6 +16,7 @@
 #include "backend/native/init_priv.h"
 #include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
+#include "base/cpus.h"
 #include "plan/net_inside.h"
 
 static bool mounts_proc(const struct init *in)
@@ -72,9 +73,10 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 	}
 	in->netns_maker = clone(make_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
 				in);
-	return in->netns_maker < 0
-		       ? err_sys(err, CORDON_E_SETUP, "cannot start making the network namespace")
-		       : 0;
+	if (in->netns_maker < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot start making the network namespace");
+	cpus_part(&in->cpus, in->netns_maker);
+	return 0;
 }
 
 int check_made(const struct init *in, struct cordon_err *err)

@@ -13,6 +13,7 @@
 
 #include "backend/native/init_priv.h"
 #include "backend/native/syscalls.h"
+#include "base/cpus.h"
 #include "base/fd.h"
 
 /* ---- clone -------------------------------------------------------------- */
@@ -75,6 +76,8 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	}
 	if (c->pid == 0)
 		init_main(in);
+	if (c->pid > 0)
+		cpus_part(&in->cpus, c->pid);
 	if (c->pid < 0)
 		return err_sys(
 			err, CORDON_E_HOST,
@@ -117,6 +120,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
 	}
 	in.control = ends[1];
+	cpus_read(&in.cpus);
 	c.control = ends[0];
 	if (clone_init(plan, &in, &c, err) < 0) {
 		fd_close(&c.ruleset);

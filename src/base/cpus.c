@@ -1,0 +1,36 @@
+/* Which CPUs tasks run on; see cpus.h. */
+#include "base/cpus.h"
+
+void cpus_read(cpu_set_t *ret)
+{
+	/* More than fit. */
+	if (sched_getaffinity(0, sizeof(*ret), ret) < 0)
+		CPU_ZERO(ret);
+}
+
+void cpus_pick(const cpu_set_t *from, int64_t n, cpu_set_t *ret)
+{
+	CPU_ZERO(ret);
+	for (int i = 0; i < CPU_SETSIZE && n > 0; i++)
+		if (CPU_ISSET(i, from)) {
+			CPU_SET(i, ret);
+			n--;
+		}
+}
+
+void cpus_part(const cpu_set_t *all, pid_t other)
+{
+	cpu_set_t rest = *all;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_CLR(cpu, &rest);
+	if (CPU_COUNT(&rest) > 0)
+		(void)sched_setaffinity(other, sizeof(rest), &rest);
+}
+
+int cpus_use(const cpu_set_t *cpus)
+{
+	return CPU_COUNT(cpus) ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
+}
