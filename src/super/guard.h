@@ -33,30 +33,30 @@ struct guard_options {
 	int userns;			/* user namespace of the tree; -1: the caller's own */
 	int mntns; /* its mount namespace, in which its mount points are busy */
 	int ruleset;			/* its Landlock ruleset, or -1 */
-	int alive;			/* reads EOF when the supervisor is gone */
 	pid_t init;			/* ours in the tree, whose calls go on; 0: none */
 };
 
 struct guard;
 
-/* Start the workers.  The descriptors stay the caller's, who closes the
- * listener at once: while anyone else holds it, calls wait instead of failing
- * when the workers are gone.  The caller has one thread, and the uid, gid and
- * groups of the tree: a process with others is refused everything (EPERM).
+/* Start the workers.  The listener is the guard's from here on, whatever becomes of
+ * it: while anyone else holds it, calls wait instead of failing when the workers are
+ * gone.  All else stays the caller's, until guard_stop().  The caller has one thread,
+ * and the uid, gid and groups of the tree: a process with others is refused everything
+ * (EPERM).
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
 /* Wait until they serve.  A tree that ends meanwhile is a failure, too; what was
  * refused until then can still be read. */
 int guard_recv_ready(const struct guard *g, struct cordon_err *err) MUST_USE;
-/* A descriptor that becomes readable when a refusal can be read or the workers
- * are gone. */
+/* A descriptor that becomes readable when guard_read_denial() has something to do. */
 int guard_event_fd(const struct guard *g);
 /* One refusal.  Who shows the text escapes it before. */
 struct guard_denial {
 	uint32_t rule;		/* 1 + the number of a rule; 0: a name */
 	char what[4096];	/* the command, or the name (absolute inside); may be cut */
 };
-/* The next refusal.  1: read, 0: none waiting, -1: the workers are gone. */
+/* The next refusal, after looking after the workers.  1: read, 0: none waiting, -1: they
+ * are gone. */
 int guard_read_denial(struct guard *g, struct guard_denial *ret);
 /* Refusals that were not kept because nobody read them. */
 uint64_t guard_denials_lost(const struct guard *g);

@@ -47,7 +47,7 @@ enum next {
 /* Install the descriptor in the caller and answer with its number.  Ours is
  * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
  * it has written and closed could be found busy by execve, a FIFO's end open. */
-static void give(const struct guard_actor *a, int fd)
+void guard_give(const struct guard_actor *a, int fd)
 {
 	struct seccomp_notif_addfd add = {
 		.id = a->req.id,
@@ -108,7 +108,7 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 		rc = reopen(a->w, fd, a->req.flags);
 	setitimer(ITIMER_REAL, &never, NULL);
 	if (rc >= 0)
-		give(a, rc);
+		guard_give(a, rc);
 	else
 		guard_answer(a->w->listener, a->req.id, rc);
 	_exit(0);
@@ -370,8 +370,8 @@ int guard_open_file(struct guard_actor *a)
 	rc = open_path(a);
 	if (rc < 0)
 		return rc;
-	give(a, rc);
-	return GUARD_ANSWERED;
+	a->opened = rc;
+	return 0;
 }
 
 int guard_truncate_file(struct guard_actor *a)

@@ -214,7 +214,7 @@ struct guard_worker {
 };
 
 /* Serve until the tree is gone; return then, or when something is wrong. */
-void guard_reader_loop(const struct guard_worker *w);
+void guard_reader_loop(struct guard_worker *w);
 void guard_actor_loop(struct guard_worker *w);
 /* End a request with a value or -errno. */
 void guard_answer(int listener, uint64_t id, int rc);
@@ -228,6 +228,7 @@ struct guard_actor {
 	struct guard_worker *w;
 	struct guard_request req;
 	int fds[N_GUARD_SLOTS];		/* -1: did not come */
+	int opened;			/* -1, or what the caller gets */
 	unsigned links;			/* symbolic links followed so far */
 	unsigned n_fifos;		/* processes that wait for the other end */
 };
@@ -272,6 +273,8 @@ int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);
 int guard_refuse(struct guard_actor *a, const char *path);
 void guard_lock(struct guard_actor *a, bool alone);
 void guard_unlock(struct guard_actor *a);
+/* Give the caller a descriptor of ours. */
+void guard_give(const struct guard_actor *a, int fd);
 /* The number for the caller, or -errno; or GUARD_ANSWERED. */
 int guard_open_file(struct guard_actor *a);
 int guard_truncate_file(struct guard_actor *a);

@@ -532,7 +532,7 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 	return good;
 }
 
-void guard_reader_loop(const struct guard_worker *w)
+void guard_reader_loop(struct guard_worker *w)
 {
 	static struct reader r;
 	struct seccomp_notif call;

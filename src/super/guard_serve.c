@@ -330,18 +330,29 @@ static int (*const acts[])(struct guard_actor *) = {
 };
 static_assert(ARRAY_SIZE(acts) == N_GUARD_OPS, "an act for each kind of call");
 
+static bool is_root(int fd)
+{
+	struct statx root, other;
+
+	return statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root) == 0 &&
+	       statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &other) == 0 &&
+	       (root.stx_mask & other.stx_mask & STATX_MNT_ID) &&
+	       root.stx_mnt_id == other.stx_mnt_id && root.stx_ino == other.stx_ino;
+}
+
 /* The root of the tree becomes ours; then the last capability goes. */
 static int enter_root(struct guard_actor *a)
 {
+	int root = a->fds[GUARD_SLOT_ROOT];
 	struct cordon_err err = { 0 };
+	bool settled;
 
-	if (a->fds[GUARD_SLOT_ROOT] < 0)
+	if (root < 0)
 		return 0;
-	if (fchdir(a->fds[GUARD_SLOT_ROOT]) < 0 || chroot(".") < 0)
+	settled = is_root(root);
+	if (fchdir(root) < 0 || chroot(".") < 0 || aside_set_caps(0, &err) < 0)
 		return -1;
-	if (aside_set_caps(0, &err) < 0)
-		return -1;
-	return guard_names_settle(a->w->names, &err);
+	return settled ? 0 : guard_names_settle(a->w->names, &err);
 }
 
 /* Does the message hold what it says?  The reader is ours; its memory is not
@@ -366,21 +377,30 @@ void guard_actor_loop(struct guard_worker *w)
 {
 	static struct guard_actor a;
 	struct guard_question done = { .ask = GUARD_DONE };
+	struct cordon_err err = { 0 };
 	int fds[N_GUARD_SLOTS], n, rc;
 	size_t n_fds;
 
 	a.w = w;
+	/* While the reader takes down the first call: the root of these mounts is
+	 * nearly always that of the tree. */
+	if (guard_names_settle(w->names, &err) < 0)
+		return;
 	while ((n = guard_recv(w->sock, &a.req, sizeof(a.req), fds, &n_fds)) > 0) {
 		if (!take_request(&a, (size_t)n, fds, n_fds) || enter_root(&a) < 0)
 			return;
 		a.links = 0;
+		a.opened = -1;
 		umask(a.req.umask);
 		rc = acts[a.req.op](&a);
 		for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 			fd_close(&a.fds[i]);
-		if (rc != GUARD_ANSWERED)
-			guard_answer(w->listener, a.req.id, rc);
+		/* First, so that the caller's next call finds the reader waiting. */
 		if (guard_send(w->sock, &done, sizeof(done), NULL, 0) < 0)
 			return;
+		if (a.opened >= 0)
+			guard_give(&a, a.opened);
+		else if (rc != GUARD_ANSWERED)
+			guard_answer(w->listener, a.req.id, rc);
 	}
 }

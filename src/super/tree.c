@@ -30,7 +30,6 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 		.cgroup = caps->cgroup,
 		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
 		.fds = NATIVE_NO_FDS,
-		.alive = { -1, -1 },
 		.userns = -1,
 		.mntns = -1,
 		.look_at_us = INT64_MAX,
@@ -83,11 +82,7 @@ static int prepare(struct tree *t, struct cordon_err *err)
 	/* Where a root covers it, it must be there to be masked. */
 	if (t->plan->mask_live_root && live_make_root(t->plan->live_root, err) < 0)
 		return -1;
-	if (network_start(&t->network, t->plan, &t->child, t->reporter, err) < 0)
-		return -1;
-	if (pipe2(t->alive, O_CLOEXEC) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
-	return 0;
+	return network_start(&t->network, t->plan, &t->child, t->reporter, err);
 }
 
 /* While init can still be looked at. */
@@ -185,17 +180,14 @@ int tree_start_guard(struct tree *t, struct cordon_err *err)
 		.names = (const char *const *)t->plan->guarded,
 		.n_names = t->plan->n_guarded,
 		.plan = t->plan->n_rules ? t->plan : NULL,
-		.listener = t->fds.fd[NATIVE_LISTENER],
+		.listener = fd_take(&t->fds.fd[NATIVE_LISTENER]),
 		.userns = t->userns,
 		.mntns = t->mntns,
 		.ruleset = t->fds.fd[NATIVE_RULESET],
-		.alive = t->alive[0],
 		.init = t->child.pid,
 	};
-	int rc = guard_start(&o, &t->guard, err);
 
-	fd_close(&t->fds.fd[NATIVE_LISTENER]);
-	return rc < 0 ? -1 : guard_recv_ready(t->guard, err);
+	return guard_start(&o, &t->guard, err) < 0 ? -1 : guard_recv_ready(t->guard, err);
 }
 
 bool tree_read_denials(struct tree *t)
@@ -275,6 +267,9 @@ void tree_wait(struct tree *t)
 	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
 	int status;
 
+	/* Whoever is the last in the mounts takes them apart, and the guard does it
+	 * while we do other things. */
+	fd_close(&t->mntns);
 	guard_end(t->guard);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
@@ -295,8 +290,6 @@ void tree_release(struct tree *t)
 	/* It ended while the rest was done; see tree_wait(). */
 	guard_stop(t->guard);
 	t->guard = NULL;
-	for (size_t i = 0; i < 2; i++)
-		fd_close(&t->alive[i]);
 	fd_close(&t->userns);
 	fd_close(&t->mntns);
 	fd_close(&t->child.pidfd);

@@ -27,7 +27,6 @@ struct tree {
 	struct guard *guard;
 	struct disk *disk;	/* NULL: not counted */
 	struct network network;
-	int alive[2];		/* the guard reads the end of us from it */
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	struct caller caller;	/* what this process was before */
 	int64_t look_at_us;	/* when the limits are due */

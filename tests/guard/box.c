@@ -283,21 +283,18 @@ static void write_maps(pid_t pid)
 static int start_guard(struct box *b, const int *fds, int n)
 {
 	struct guard_options o = { .names = b->names, .n_names = b->n_names, .listener = fds[0],
-				   .ruleset = n > 1 ? fds[1] : -1, .alive = b->alive[0] };
+				   .ruleset = n > 1 ? fds[1] : -1 };
 	struct cordon_err err = { 0 };
 	int rc;
 
-	o.userns = open_of(b->pid, "ns/user");
-	o.mntns = open_of(b->pid, "ns/mnt");
+	b->kept[0] = o.userns = open_of(b->pid, "ns/user");
+	b->kept[1] = o.mntns = open_of(b->pid, "ns/mnt");
+	b->kept[2] = o.ruleset;
 	rc = guard_start(&o, &b->guard, &err);
 	if (rc == 0)
 		rc = guard_recv_ready(b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
-	close(o.userns);
-	close(o.mntns);
-	for (int i = 0; i < n; i++)
-		close(fds[i]);
 	return rc;
 }
 
@@ -305,18 +302,18 @@ int box_start(struct box *b, char *const argv[], void (*run)(void *), void *arg)
 {
 	int socks[2], fds[2] = { -1, -1 }, n;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0 ||
-	    pipe2(b->alive, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return -1;
 	fflush(NULL);
 	b->guard = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(b->kept); i++)
+		b->kept[i] = -1;
 	b->pid = (pid_t)syscall(SYS_clone,
 				CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
 	if (b->pid == 0) {
 		if (!b->outlive)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(socks[0]);
-		close(b->alive[1]);
 		inside(b, socks[1], argv, run, arg);
 	}
 	close(socks[1]);
@@ -384,7 +381,8 @@ int box_wait(struct box *b)
 	guard_stop(b->guard);
 	if (out)
 		fclose(out);
-	close(b->alive[0]);
-	close(b->alive[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(b->kept); i++)
+		if (b->kept[i] >= 0)
+			close(b->kept[i]);
 	return status == -1 ? -1 : end_of(status);
 }

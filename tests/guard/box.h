@@ -19,7 +19,7 @@ struct box {
 	const char *denials;	/* file for the refusals, or NULL */
 	/* Filled in by box_start(). */
 	pid_t pid;		/* pid 1 of the cage */
-	int alive[2];
+	int kept[3];		/* the guard's, until it ends: namespaces, ruleset */
 	struct guard *guard;
 };
 
