@@ -28,6 +28,16 @@ static int open_folder(struct result_file *f, const char *path)
 	return f->dir < 0 ? -1 : 0;
 }
 
+/* A FIFO that an earlier command left there must not hold up this one. */
+static int open_as_is(struct result_file *f, const char *path)
+{
+	int flags;
+
+	f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	flags = f->fd < 0 ? -1 : fcntl(f->fd, F_GETFL);
+	return flags < 0 ? -1 : fcntl(f->fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 int result_file_open(struct result_file *f, const char *path)
 {
 	struct stat st;
@@ -36,8 +46,7 @@ int result_file_open(struct result_file *f, const char *path)
 	/* A pipe, a terminal, /dev/stdout: nothing to replace. */
 	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
 	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
-		f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		return f->fd < 0 ? -1 : 0;
+		return open_as_is(f, path);
 	}
 	if (open_folder(f, path) < 0)
 		return -1;

@@ -506,6 +506,16 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	"$cordon" run --result /dev/stderr -- true 2>r4.json
 	output=$(cat r4.json)
 	json "d['exit_code'] == 0"
+	# One that an earlier command left does not hold it up.
+	mkfifo r5.json
+	run ! timeout 20 "$cordon" run --result r5.json -- touch ran
+	[[ "$output" == *"a pipe that is read, not 'r5.json'"* ]]
+	[ ! -e ran ]
+	exec 5<>r5.json
+	"$cordon" run --result r5.json -- true
+	read -r output <&5
+	exec 5>&-
+	json "d['exit_code'] == 0"
 }
 
 @test "every key of the result is there" {
