@@ -6,8 +6,8 @@
  * Listing the locks makes all locking on the machine wait for some ms, so it is done
  * only after the kernel's memory has grown.
  *
- * GAP: locks of a process that shared its descriptors with another and has ended are
- * in no list of ours; locks of open files (F_OFD_SETLK) are in everybody's.
+ * What would not be in our list, or in everybody's, cannot be had inside: locks of open
+ * files, and those of a process that shared its descriptors and has ended (seccomp.c).
  *
  * Runs in the supervisor.
  */

@@ -493,6 +493,24 @@ static long locks(void)
 	return strcmp(arg, "hold") == 0 ? sleep(15) : 0;
 }
 
+/* What no list of ours would have. */
+static long open_locks(void)
+{
+	struct flock one = { .l_type = F_WRLCK, .l_len = 1 };
+	int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : fcntl(fd, F_OFD_SETLK, &one);
+}
+
+static long shared_files(void)
+{
+	long pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0)
+		_exit(0);
+	return pid < 0 || waitpid((pid_t)pid, NULL, 0) < 0 ? -1 : 0;
+}
+
 static const struct {
 	const char *name;
 	long (*act)(void);
@@ -516,6 +534,7 @@ static const struct {
 	{ "race-thread", race_thread }, { "nameless-program", nameless_program },
 	{ "thread-memory", thread_memory }, { "thread-files", thread_files },
 	{ "huge-pages", huge_pages }, { "locks", locks }, { "requests", requests },
+	{ "open-locks", open_locks }, { "shared-files", shared_files },
 };
 
 int main(int argc, char **argv)

@@ -502,6 +502,8 @@ row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
 # Listing them takes a while, and is done seldom: inside they are held for longer.
 row("memory: locks of parts of files", "./probe locks $(test -e ../out/secret && echo go || echo hold)",
     opts="-m 100M --timeout 90s")
+row("memory: locks of open files, which are nobody's", "./probe open-locks")
+row("memory: locks of a process that has ended", "./probe shared-files")
 row("memory: answers of the kernel that nobody reads", "py:import socket, struct, time\nkeep = []\n"
     "ask = struct.pack('=IHHII16x', 32, 18, 1, 1, 0)[:20] + struct.pack('=iII', 1, 0, 0)\n"
     "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"

@@ -148,6 +148,10 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		if (bit != 7)
 			ADD(o, DENIES, eperm, "clone", HAS(0, flag));
 	}
+	if (!opt->ptrace && !opt->namespaces)
+		ADD(o, DENIES, eperm, "clone", PART(0, CLONE_FILES | CLONE_THREAD, CLONE_FILES));
+	for (int cmd = 36; cmd <= 38; cmd++)	/* F_OFD_… */
+		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
 	for (size_t i = 0; i < ARRAY_SIZE(ioctls); i++)
 		ADD(o, DENIES, eperm, "ioctl", IS(1, ioctls[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(prctls); i++)
