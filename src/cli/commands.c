@@ -92,9 +92,8 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	int code, rc;
 
 	if (file && result_file_open(&result, file) < 0)
-		return say_usage("--result takes a file in a folder that can be written, or a pipe that"
-				 " is read, not '%s'",
-				 file);
+		return say_usage("--result takes a file in a folder that can be written,"
+				 " or a pipe that is read, not '%s'", file);
 	if (text) {
 		req->command = shell;
 		req->n_command = 3;

@@ -50,9 +50,8 @@ static int exec_request(const struct args *args, struct cordon_exec_options *o)
 	int code, rc;
 
 	if (file && result_file_open(&result, file) < 0)
-		return say_usage("--result takes a file in a folder that can be written, or a pipe that"
-				 " is read, not '%s'",
-				 file);
+		return say_usage("--result takes a file in a folder that can be written,"
+				 " or a pipe that is read, not '%s'", file);
 	o->capture = args_has(args, OPT_JSON);
 	o->json = o->capture || file;
 	rc = cordon_session_exec(args->words[0], o, &code, &answer, &err);

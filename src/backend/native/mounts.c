@@ -1,6 +1,6 @@
 /* Building the file system that the command sees; runs in init.
  *
- * Sources are cloned while the host's tree is still in sight; then an empty
+ * Sources are cloned while the host's tree is still in sight (sources.c); then an empty
  * tmpfs is attached over "/" and everything is moved into it.  The old root
  * stays mounted beneath, where no path leads: no pivot_root, and no unmount,
  * which would wait for every CPU.
@@ -16,97 +16,13 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "backend/native/init_priv.h"
+#include "backend/native/mounts_priv.h"
 #include "backend/native/syscalls.h"
 
 #define PROXY_BACKLOG	512
-#define CLONE_OF_FD	(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
 
-static bool has_source(const struct plan_mount *m)
-{
-	if (m->keep)
-		return false;
-	return m->kind == MOUNT_RO || m->kind == MOUNT_RW || m->kind == MOUNT_SYSTEM ||
-	       m->kind == MOUNT_DEV;
-}
-
-static bool is_link(const char *path)
-{
-	char target[1];
-
-	return readlink(path, target, sizeof(target)) >= 0;
-}
-
-/* -1 with errno; ELOOP where a link is on the way. */
-static int open_plain_tree(struct folder *host, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	int at, tree, error;
-
-	if (!folder_has(host, path))
-		return -1;
-	at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	if (at < 0)
-		return -1;
-	tree = sys_open_tree(at, "", CLONE_OF_FD);
-	error = errno;
-	close(at);
-	errno = error;
-	return tree;
-}
-
-static int open_source(const struct plan_mount *m, struct folder *host, int *ret,
-		       struct cordon_err *err)
-{
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
-
-	if (m->kind == MOUNT_SYSTEM && is_link(m->source)) {
-		*ret = TREE_LINK;
-		return 0;
-	}
-	/* A root was resolved when the policy was read: a link that stands there now
-	 * was put there since, perhaps by another run that may write there. */
-	*ret = m->plain || m->root ? open_plain_tree(host, m->source) :
-			  sys_open_tree(AT_FDCWD, m->source,
-					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (*ret < 0) {
-		if (m->optional && is_absence())
-			return 0;
-		return err_sys(err, CORDON_E_SETUP, "cannot reach '%s'", m->source);
-	}
-	if (m->kind != MOUNT_DEV)
-		attr.attr_set |= MOUNT_ATTR_NODEV;
-	/* A node on a read-only mount is written like any other, but its mode,
-	 * owner and times are not: those of /dev/null are the whole machine's. */
-	if (m->kind != MOUNT_RW)
-		attr.attr_set |= MOUNT_ATTR_RDONLY;
-	if (sys_mount_setattr(*ret, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot restrict the mount of '%s'", m->source);
-	return 0;
-}
-
-int step_open_sources(struct init *in, struct cordon_err *err)
-{
-	struct folder host = FOLDER(AT_FDCWD, RESOLVE_NO_SYMLINKS);
-
-	if (!(in->plan->clone_flags & CLONE_NEWNS))
-		return 0;
-	/* Nothing of ours may show on the host, nor the reverse. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot make the mounts private");
-	for (size_t i = 0; i < in->n_mounts; i++) {
-		in->trees[i] = TREE_NONE;
-		if (has_source(&in->mounts[i]) &&
-		    open_source(&in->mounts[i], &host, &in->trees[i], err) < 0)
-			return -1;
-	}
-	folder_close(&host);
-	return 0;
-}
-
-/* A new file system of this type with these options; a detached mount. */
-static int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
-		  struct cordon_err *err)
+int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
+	   struct cordon_err *err)
 {
 	int fs = sys_fsopen(type), mnt = -1;
 
@@ -175,11 +91,6 @@ int step_new_root(struct init *in, struct cordon_err *err)
 
 /* ---- targets ------------------------------------------------------------ */
 
-struct target {
-	int dir;		/* O_PATH of the parent: that of in->place */
-	const char *name;	/* in it */
-};
-
 /* Step into one component, making it where we may.  -1 with errno. */
 static int enter(const struct init *in, int dir, const char *name)
 {
@@ -221,9 +132,7 @@ static int make_parents(const struct init *in, const char *path, size_t n)
 	return -1;
 }
 
-/* The parent of an absolute path below the new root.  Links are not followed:
- * paths were resolved when the policy was read. */
-static int find_target(struct init *in, const char *path, struct target *ret)
+int find_target(struct init *in, const char *path, struct target *ret)
 {
 	ret->dir = folder_open(&in->place, path, &ret->name);
 	if (ret->dir >= 0)
@@ -236,8 +145,7 @@ static int find_target(struct init *in, const char *path, struct target *ret)
 	return 0;
 }
 
-/* The place to mount on: a directory or a file, made if the parent is ours. */
-static int make_place(struct init *in, const struct target *t, bool is_dir)
+int make_place(struct init *in, const struct target *t, bool is_dir)
 {
 	struct stat st;
 
@@ -258,7 +166,7 @@ static int attach(int tree, const struct target *t)
 	return sys_move_mount(tree, "", t->dir, t->name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-static bool tree_is_dir(int tree)
+bool tree_is_dir(int tree)
 {
 	struct stat st;
 
@@ -267,15 +175,11 @@ static bool tree_is_dir(int tree)
 
 /* ---- kinds -------------------------------------------------------------- */
 
-/* A directory was mounted where a link led to, and may cover them. */
-static void forget_folders(struct init *in)
+void forget_folders(struct init *in)
 {
 	folder_close(&in->place);
 	folder_close(&in->seen);
 }
-
-typedef int mount_fn(struct init *in, const struct plan_mount *m, int tree, const struct target *t,
-		     struct cordon_err *err);
 
 /* A protected path is cut out of what is there, and makes no place.  It is what
  * the path leads to that must not change: a link into a writable root would
@@ -309,13 +213,10 @@ static int keep_once(struct init *in, const struct plan_mount *m, struct cordon_
 	return rc;
 }
 
-/* A file that the host replaces between looking and mounting is gone, and there
- * is another one: look again.  Who does it all the time stops the run. */
 #define REPLACED_TRIES	16
 
-typedef int hold_fn(struct init *in, const struct plan_mount *m, struct cordon_err *err);
-
-static int hold(struct init *in, const struct plan_mount *m, hold_fn *once, struct cordon_err *err)
+int hold_mount(struct init *in, const struct plan_mount *m, hold_fn *once,
+	       struct cordon_err *err)
 {
 	int rc = -1;
 
@@ -458,181 +359,6 @@ static int mount_proxy(struct init *in, const struct plan_mount *m, int tree UNU
 	return 0;
 }
 
-/* Texts are named by their place in the list. */
-static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
-{
-	snprintf(ret, 24, "%zu", (size_t)(m - in->mounts));
-}
-
-/* An open writer would keep the mount from becoming read-only. */
-static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
-{
-	int fd = openat(mnt, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	ssize_t n = (ssize_t)strlen(text);
-
-	if (fd < 0 || write(fd, text, (size_t)n) != n || fchmod(fd, mode) < 0)
-		return -1;
-	return close(fd);
-}
-
-/* A file or directory that nobody inside can change, of a read-only tmpfs, which
- * hangs in the old root.  Masks, which nobody can read either, are an empty place
- * of mode 0. */
-static int open_ours(struct init *in, const char *name, struct cordon_err *err)
-{
-	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	char text[24];
-	int fd, mnt;
-
-	if (in->masks < 0) {
-		mnt = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
-		if (mnt < 0)
-			return -1;
-		for (size_t i = 0; i < in->n_mounts; i++) {
-			if (in->mounts[i].kind != MOUNT_TEXT)
-				continue;
-			name_text(in, &in->mounts[i], text);
-			if (write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
-				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
-					       in->mounts[i].target);
-		}
-		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
-		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
-		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
-		in->masks = mnt;
-	}
-	fd = sys_open_tree(in->masks, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
-}
-
-/* What the path leads to is masked, through links as well: a denied link must
- * not be a way to its target. */
-static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_err *err)
-{
-	int place = -1, mask, rc;
-	const char *name = "";
-	bool is_dir;
-	/* Without a link on the way, its name is enough: what stands there when the
-	 * mask comes is masked. */
-	int dir = look_at_place(in, m->target, &name, &is_dir);
-
-	if (dir < 0 && errno == ENOENT)
-		return 0;
-	if (dir < 0 && open_place(in, m->target, &place, &is_dir, err) < 0)
-		return -1;
-	if (dir < 0 && place < 0)
-		return 0;
-	mask = open_ours(in, is_dir ? "dir" : "file", err);
-	if (mask < 0)
-		return -1;
-	rc = dir < 0 ? sys_move_mount(mask, "", place, "",
-				      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) :
-		       sys_move_mount(mask, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH);
-	if (rc < 0)
-		err_sys(err, CORDON_E_SETUP, "cannot mask '%s'", m->target);
-	if (is_dir)
-		forget_folders(in);
-	close(mask);
-	if (place >= 0)
-		close(place);
-	return rc;
-}
-
-static int mount_mask(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t UNUSED, struct cordon_err *err)
-{
-	return is_hollow(in, m->target) ? 0 : hold(in, m, mask_once, err);
-}
-
-/* Where a link of this path leads, without a dot in it: two of them at the top
- * would lead to the old root.  False: it is too long. */
-static bool follow(char path[4096], const char *link)
-{
-	char joined[8192];
-	size_t n = 0;
-
-	if (link[0] == '/')
-		*path = '\0';
-	else
-		*strrchr(path, '/') = '\0';
-	snprintf(joined, sizeof(joined), "%s/%s", path, link);
-	for (const char *at = joined; *at;) {
-		size_t len;
-
-		at += strspn(at, "/");
-		len = strcspn(at, "/");
-		if (len == 2 && strncmp(at, "..", 2) == 0) {
-			while (n && path[--n] != '/')
-				;
-		} else if (len && !(len == 1 && *at == '.')) {
-			if (n + len + 1 >= 4096)
-				return false;
-			path[n++] = '/';
-			memcpy(path + n, at, len);
-			n += len;
-		}
-		at += len;
-	}
-	path[n] = '\0';
-	return n > 0;
-}
-
-/* The file that a path leads to, made where nothing is, but only in what is
- * ours: /etc/resolv.conf may well lead to a place that is not inside.  -1 with
- * errno. */
-static int find_text_place(struct init *in, const char *target)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	char path[4096], link[4096];
-
-	snprintf(path, sizeof(path), "%s", target);
-	for (int i = 0; i < 8; i++) {
-		int place = (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
-		struct target t;
-		ssize_t n;
-
-		if (place >= 0 || errno != ENOENT || find_target(in, path, &t) < 0)
-			return place;
-		n = readlinkat(t.dir, t.name, link, sizeof(link) - 1);
-		if (n < 0 && errno == ENOENT && make_place(in, &t, false) == 0)
-			place = openat(t.dir, t.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (n < 0)
-			return place;
-		link[n] = '\0';
-		if (!follow(path, link))
-			break;
-	}
-	errno = ELOOP;
-	return -1;
-}
-
-static int mount_text(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		      const struct target *t UNUSED, struct cordon_err *err)
-{
-	int place = find_text_place(in, m->target), file, rc;
-	char name[24];
-
-	if (place < 0)
-		return m->optional ? 0 : err_sys(err, CORDON_E_SETUP, "cannot replace '%s'",
-						 m->target);
-	name_text(in, m, name);
-	file = tree_is_dir(place) ? err_set(err, CORDON_E_SETUP, "'%s' is a directory", m->target) :
-				    open_ours(in, name, err);
-	if (file < 0) {
-		close(place);
-		return -1;
-	}
-	rc = sys_move_mount(file, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-	if (rc < 0)
-		err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", m->target);
-	close(file);
-	close(place);
-	return rc;
-}
-
 static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
 {
@@ -668,7 +394,7 @@ static int mount_one(struct init *in, size_t i, struct cordon_err *err)
 	if (m->kind == MOUNT_MASK || m->kind == MOUNT_TEXT)
 		return mount_fns[m->kind](in, m, TREE_NONE, NULL, err);
 	if (m->keep)
-		return hold(in, m, keep_once, err);
+		return hold_mount(in, m, keep_once, err);
 	/* A source that is not there needs no place either. */
 	if (has_source(m) && in->trees[i] == TREE_NONE) {
 		landlock_skip_mount(in, m);
