@@ -468,6 +468,8 @@ row("a variable that nobody named", "env | grep s3cret-OTHER")
 # --- resources -------------------------------------------------------------------------
 
 BIG = "-m 100M --timeout 20s"
+# Sockets are listed as seldom as that takes long: inside they are held for a while.
+HOLD = "import os, time\ntime.sleep(0 if os.path.exists('../out/secret') else 5)"
 row("memory: anonymous", "py:x = bytearray(300 << 20)", opts=BIG)
 row("memory: many processes",
     "py:import os,time\nfor i in range(6):\n if os.fork() == 0:\n  x = bytearray(50 << 20)\n"
@@ -482,11 +484,11 @@ row("memory: TCP connections to itself", "py:import socket\ns = socket.create_se
     ", backlog=900)\nkeep, sent = [s], 0\nfor i in range(400):\n"
     " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
     " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
-    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\nimport time; time.sleep(0.5)", opts=BIG)
+    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
 # Bytes between sockets of one's own: held by both ends, by the receiver alone, one by one.
 PAIRS = ("py:import socket, time\nkeep = []\nfor i in range(900):\n a, b = socket.socketpair()\n"
          " a.setblocking(False)\n try:\n  while True: a.send({})\n"
-         " except BlockingIOError: pass\n keep.append({})\n{}time.sleep(0.5)")
+         " except BlockingIOError: pass\n keep.append({})\n{}" + HOLD)
 for what, data, kept, close in (("pairs of sockets", "bytes(65536)", "(a, b)", ""),
                                 ("sockets whose sender is closed", "bytes(65536)", "b", "a.close()\n"),
                                 ("single bytes in sockets", "b'x'", "b", "a.close()\n")):
@@ -495,7 +497,7 @@ row("memory: datagrams whose senders are closed",
     "py:import socket, time\nkeep = []\nfor i in range(150):\n"
     " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
     " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
-    "  s.sendto(bytes(150000 if k else 1), r.getsockname())\ntime.sleep(0.5)", opts=BIG)
+    "  s.sendto(bytes(150000 if k else 1), r.getsockname())\n" + HOLD, opts=BIG)
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
@@ -508,7 +510,7 @@ row("memory: answers of the kernel that nobody reads", "py:import socket, struct
     "ask = struct.pack('=IHHII16x', 32, 18, 1, 1, 0)[:20] + struct.pack('=iII', 1, 0, 0)\n"
     "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"
     " s.setblocking(False)\n keep.append(s)\n try:\n  for k in range(400): s.send(ask)\n"
-    " except BlockingIOError: pass\ntime.sleep(1)", opts=BIG)
+    " except BlockingIOError: pass\n" + HOLD, opts=BIG)
 row("memory: connections that are over",
     "py:import socket\ns = socket.create_server(('127.0.0.1', 0))\nfor i in range(17000):\n"
     " c = socket.socket()\n c.bind(('127.7.7.7', 20000 + i))\n c.connect(s.getsockname())\n"
