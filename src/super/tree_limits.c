@@ -81,7 +81,7 @@ static int change_cpus(struct tree *t, const struct plan_limits *l, struct cordo
 	cpus_read(&all);
 	cpus_pick(&all, l->cpus, &cpus);
 	if (!CPU_COUNT(&cpus))
-		return err_sys(err, CORDON_E_SETUP, "cannot tell the CPUs");
+		return err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
 	return tasks_bind(&t->child, t->fds.fd[NATIVE_PROC], &b, err);
 }
 

@@ -212,11 +212,12 @@ static int step_limits(struct init *in, struct cordon_err *err)
 /* The caller's CPUs again, or as many of them as the limit says. */
 static int step_cpus(struct init *in, struct cordon_err *err)
 {
-	bool limited = in->plan->limits.cpus != INT64_MAX;
 	cpu_set_t cpus;
 
 	cpus_pick(&in->cpus, in->plan->limits.cpus, &cpus);
-	if ((limited && !CPU_COUNT(&cpus)) || cpus_use(&cpus) < 0)
+	if (in->plan->limits.cpus != INT64_MAX && !CPU_COUNT(&cpus))
+		return err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
+	if (cpus_use(&cpus) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot set the CPUs");
 	return 0;
 }
