@@ -1,4 +1,4 @@
-/* The names in a folder, and closing later. */
+/* The names in a folder. */
 #include "tap.h"
 
 #include <fcntl.h>

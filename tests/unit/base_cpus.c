@@ -1,0 +1,65 @@
+/* Which CPUs tasks run on. */
+#include "tap.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/cpus.h"
+
+static void test_pick(void)
+{
+	cpu_set_t from, got;
+
+	CPU_ZERO(&from);
+	cpus_pick(&from, 1, &got);
+	is_int(CPU_COUNT(&got), 0, "of none none");
+	CPU_SET(3, &from);
+	CPU_SET(7, &from);
+	CPU_SET(CPU_SETSIZE - 1, &from);
+	cpus_pick(&from, 2, &got);
+	ok(CPU_COUNT(&got) == 2 && CPU_ISSET(3, &got) && CPU_ISSET(7, &got), "the first two");
+	cpus_pick(&from, 9, &got);
+	ok(CPU_EQUAL(&from, &got), "more than there are is all");
+	cpus_pick(&from, INT64_MAX, &got);
+	ok(CPU_EQUAL(&from, &got), "no limit is all");
+	cpus_pick(&from, 0, &got);
+	is_int(CPU_COUNT(&got), 0, "none");
+}
+
+/* Stay on one CPU meanwhile, so that it is known which. */
+static void test_part(void)
+{
+	cpu_set_t all, here, child;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	cpus_read(&all);
+	ok(CPU_COUNT(&all) > 0, "there are CPUs");
+	cpus_pick(&all, 1, &here);
+	is_int(cpus_use(&here), 0, "on the first");
+	cpus_part(&all, pid);
+	is_int(sched_getaffinity(pid, sizeof(child), &child), 0, "its CPUs");
+	if (CPU_COUNT(&all) > 1) {
+		CPU_XOR(&here, &here, &all);
+		ok(CPU_EQUAL(&child, &here), "all but that");
+	} else {
+		ok(CPU_EQUAL(&child, &all), "there is no other");
+	}
+	cpus_part(&(cpu_set_t){ { 0 } }, pid);
+	is_int(sched_getaffinity(pid, sizeof(here), &here), 0, "its CPUs");
+	ok(CPU_EQUAL(&child, &here), "none are told to nobody");
+	is_int(cpus_use(&(cpu_set_t){ { 0 } }), 0, "none change nothing");
+	is_int(cpus_use(&all), 0, "all again");
+	cpus_read(&here);
+	ok(CPU_EQUAL(&here, &all), "as they were");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	return tap_run((struct tap_case[]){ TAP(test_pick), TAP(test_part), TAP_END });
+}
