@@ -233,6 +233,18 @@ def executions(rounds, count=200):
     tell("run: an execution that is judged, against a free one", judged, "us", free)
 
 
+def names(rounds, n=1000):
+    """A shell that opens a file to write, again and again: each time the guard does it."""
+    rows = [["/bin/sh", "-c", f"i=0; while [ $i -lt {times} ]; do : >x; i=$((i+1)); done"]
+            for times in (1, n)]
+    took = {}
+    for way in (lambda argv: argv, cordon_argv):
+        few, many = ([spend(way(argv)) for _ in range(rounds + 1)][1:] for argv in rows)
+        took[way] = (typical(many) - typical(few)) / n
+    bare, guarded = took.values()
+    tell("run: a file that is opened to write, against bare", guarded, "us", bare)
+
+
 def count(argv, workers, seconds):
     """Runs in that time."""
     pipes = []
@@ -319,6 +331,7 @@ def main():
         compare("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], peers, ROUNDS // 4)
         compare("git status", ["/usr/bin/git", "status"], peers, ROUNDS // 4)
         executions(max(ROUNDS // 10, 1))
+        names(max(ROUNDS // 20, 1))
         throughput(peers, 1)
         throughput(peers, 2)
         measure_memory(peers)
