@@ -8,9 +8,9 @@
  *
  * All are out of the tree's pid namespace, not dumpable, and hold only the
  * descriptors they need.  When one of them ends, the supervisor ends the rest, and
- * with the supervisor the kernel ends all.  Each reports once, by a struct
- * cordon_err, that it is ready or why not; the pipe it does that on stays open, so
- * that its end says they are gone.
+ * with the supervisor the kernel ends all.  Who cannot begin tells why, by a struct
+ * cordon_err; the pipe that it does that on stays open, so that its end says that they are
+ * gone.
  */
 #include "super/guard.h"
 
@@ -21,20 +21,18 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "super/aside.h"
 #include "super/guard_priv.h"
+#include "super/run_priv.h"
 
-#define N_PAIRS		2	/* one alone was slower, more gained nothing on few CPUs */
 /* Those behind the first start later: most commands make a few names and end. */
 #define MORE_AFTER_MS	5
 
@@ -47,12 +45,11 @@ struct guard {
 	struct guard_options o;
 	struct guard_pair {
 		int actor, reader;	/* pidfds */
-		int ready;		/* its end: both are gone */
-	} pairs[N_PAIRS];
+		int trouble;		/* why they could not begin; its end: both are gone */
+	} pairs[N_GUARD_PAIRS];
 	size_t n_pairs;
-	int more;			/* readable when it is time for the next pair */
+	int64_t more_at_us;		/* when the next pair is to start */
 	int denials, deny;		/* where refusals are read, and written */
-	int events;			/* all of that */
 	bool gone;			/* nobody answers any more */
 	struct guard_shared *shared;
 	struct guard_names names;
@@ -64,21 +61,16 @@ struct guard {
 struct start {
 	const struct guard_options *o;
 	struct guard_worker worker;
-	int ready;
+	int trouble;
 	pid_t parent;
 };
-
-static int report(int ready, const struct cordon_err *err)
-{
-	return write(ready, err, sizeof(*err)) == sizeof(*err) ? 0 : -1;
-}
 
 /* Out of the caller's terminal and signals, with /proc of the host. */
 static int leave(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
 	struct guard_worker *w = &s->worker;
-	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset, w->sock, w->denials, s->ready };
+	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset, w->sock, w->denials, s->trouble };
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
@@ -93,7 +85,7 @@ static int leave(struct start *s, struct cordon_err *err)
 static int become_reader(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
-	int keep[] = { w->listener, w->sock, -1, w->denials, s->ready };
+	int keep[] = { w->listener, w->sock, -1, w->denials, s->trouble };
 
 	if (leave(s, err) < 0)
 		return -1;
@@ -109,7 +101,7 @@ static int become_reader(struct start *s, struct cordon_err *err)
 static int become_actor(struct start *s, struct cordon_err *err)
 {
 	struct guard_worker *w = &s->worker;
-	int keep[] = { w->listener, w->sock, w->denials, s->ready, -1, -1, -1 };
+	int keep[] = { w->listener, w->sock, w->denials, s->trouble, -1, -1, -1 };
 
 	if (leave(s, err) < 0)
 		return -1;
@@ -145,10 +137,10 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 {
 	struct cordon_err err = { 0 };
 
-	if (become(s, &err) == 0 && report(s->ready, &err) == 0)
+	if (become(s, &err) == 0)
 		loop(&s->worker);
 	else
-		report(s->ready, &err);
+		(void)!write(s->trouble, &err, sizeof(err));
 	_exit(1);
 }
 
@@ -175,19 +167,6 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 
 /* --- the supervisor's side -------------------------------------------------- */
 
-static int watch(const struct guard *g, int fd, struct cordon_err *err)
-{
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(g->events, EPOLL_CTL_ADD, fd, &e) == 0 ? 0 :
-	       err_sys(err, CORDON_E_SETUP, "cannot watch the guard");
-}
-
-static int watch_pair(const struct guard *g, const struct guard_pair *pair, struct cordon_err *err)
-{
-	return watch(g, pair->actor, err) < 0 ? -1 : watch(g, pair->reader, err);
-}
-
 /* The actor first: it has more to do until it can begin. */
 static int start_pair(struct guard *g, struct cordon_err *err)
 {
@@ -196,22 +175,22 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	int socks[2], pipe_fds[2], rc;
 
 	*pair = (struct guard_pair){ -1, -1, -1 };
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot make a pipe for the guard");
-	pair->ready = pipe_fds[0];
-	s.ready = pipe_fds[1];
+	pair->trouble = pipe_fds[0];
+	s.trouble = pipe_fds[1];
 	g->n_pairs++;
 	s.worker = (struct guard_worker){ .listener = g->o.listener, .init = g->o.init,
 					  .denials = g->deny, .proc = -1, .shared = g->shared,
 					  .names = &g->names, .commands = &g->commands };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0) {
-		close(s.ready);
+		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
 	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
 	if (rc == 0)
 		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
-	close(s.ready);
+	close(s.trouble);
 	close(socks[0]);
 	close(socks[1]);
 	return rc;
@@ -239,63 +218,34 @@ static void collect(int *pidfd)
 static void give_up(struct guard *g)
 {
 	g->gone = true;
+	g->more_at_us = INT64_MAX;
 	fd_close(&g->o.listener);
-	fd_close(&g->more);
 	kill_all(g);
-	for (size_t i = 0; i < g->n_pairs; i++) {
-		epoll_ctl(g->events, EPOLL_CTL_DEL, g->pairs[i].actor, NULL);
-		epoll_ctl(g->events, EPOLL_CTL_DEL, g->pairs[i].reader, NULL);
-	}
+}
+
+/* Who waits for a FIFO ends after them; the pipe ends with the last. */
+static void wait_for_end(int trouble)
+{
+	struct pollfd p = { .fd = trouble, .events = POLLIN };
+	char rest[sizeof(struct cordon_err)];
+	ssize_t n;
+
+	while ((n = read(trouble, rest, sizeof(rest))) > 0 ||
+	       (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		if (n < 0)
+			poll(&p, 1, -1);
 }
 
 static void wait_for_all(struct guard *g)
 {
-	char rest[sizeof(struct cordon_err)];
-
 	for (size_t i = 0; i < g->n_pairs; i++) {
 		struct guard_pair *pair = &g->pairs[i];
 
 		collect(&pair->actor);
 		collect(&pair->reader);
-		/* Who waits for a FIFO ends after them; the pipe ends with the last. */
-		while (read(pair->ready, rest, sizeof(rest)) > 0 || errno == EINTR)
-			errno = 0;
-		fd_close(&pair->ready);
+		wait_for_end(pair->trouble);
+		fd_close(&pair->trouble);
 	}
-}
-
-static int start_more(struct guard *g, struct cordon_err *err)
-{
-	/* Closed is not enough: the new ones have it, too, until they have looked
-	 * through what they hold. */
-	epoll_ctl(g->events, EPOLL_CTL_DEL, g->more, NULL);
-	fd_close(&g->more);
-	while (g->n_pairs < N_PAIRS)
-		if (start_pair(g, err) < 0 || watch_pair(g, &g->pairs[g->n_pairs - 1], err) < 0)
-			return -1;
-	fd_close(&g->o.listener);
-	return 0;
-}
-
-/* What happened but for refusals.  False: the workers are gone. */
-static bool look(struct guard *g)
-{
-	struct epoll_event events[2 * N_PAIRS + 2];
-	struct cordon_err ignored;
-	int n;
-
-	if (g->gone)
-		return false;
-	n = epoll_wait(g->events, events, ARRAY_SIZE(events), 0);
-	for (int i = 0; i < n; i++) {
-		int fd = events[i].data.fd;
-
-		if (fd == g->denials || (fd == g->more && start_more(g, &ignored) == 0))
-			continue;
-		give_up(g);
-		return false;
-	}
-	return true;
 }
 
 static int make_shared(struct guard *g, struct cordon_err *err)
@@ -320,29 +270,6 @@ static int make_shared(struct guard *g, struct cordon_err *err)
 	return rc == 0 ? 0 : err_set(err, CORDON_E_HOST, "cannot make the guard's lock");
 }
 
-/* What becomes of a later pair is not waited for: if it does not start, all end. */
-int guard_recv_ready(const struct guard *g, struct cordon_err *err)
-{
-	const struct guard_pair *pair = &g->pairs[0];
-	struct pollfd fds[] = { { .fd = pair->ready, .events = POLLIN },
-				{ .fd = pair->actor, .events = POLLIN },
-				{ .fd = pair->reader, .events = POLLIN } };
-	struct cordon_err one;
-
-	for (int i = 0; i < 2; i++) {
-		while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
-			;
-		if (!(fds[0].revents & POLLIN) ||
-		    read(pair->ready, &one, sizeof(one)) != sizeof(one))
-			return err_set(err, CORDON_E_HOST, "the guard ended while it started");
-		if (one.code != CORDON_E_NONE) {
-			*err = one;
-			return -1;
-		}
-	}
-	return 0;
-}
-
 static int make_denials(struct guard *g, struct cordon_err *err)
 {
 	int socks[2];
@@ -352,18 +279,6 @@ static int make_denials(struct guard *g, struct cordon_err *err)
 	g->denials = socks[0];
 	g->deny = socks[1];
 	return 0;
-}
-
-static int make_events(struct guard *g, struct cordon_err *err)
-{
-	struct itimerspec when = { .it_value.tv_nsec = MORE_AFTER_MS * 1000000 };
-
-	g->events = epoll_create1(EPOLL_CLOEXEC);
-	g->more = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (g->events < 0 || g->more < 0 || timerfd_settime(g->more, 0, &when, NULL) < 0)
-		return err_sys(err, CORDON_E_HOST, "cannot watch the guard");
-	return watch(g, g->denials, err) < 0 || watch(g, g->more, err) < 0 ? -1 :
-	       watch_pair(g, &g->pairs[0], err);
 }
 
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err)
@@ -376,34 +291,84 @@ int guard_start(const struct guard_options *o, struct guard **ret, struct cordon
 		return err_nomem(err);
 	}
 	g->o = *o;
-	g->more = g->denials = g->deny = g->events = -1;
+	g->denials = g->deny = -1;
 	/* Faster where it is known: the answer wakes the caller on this CPU. */
 	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	if (guard_names_check(o->names, o->n_names, err) < 0 ||
 	    guard_commands_init(&g->commands, o->plan, err) < 0 || make_shared(g, err) < 0 ||
-	    make_denials(g, err) < 0 || start_pair(g, err) < 0 || make_events(g, err) < 0) {
+	    make_denials(g, err) < 0 || start_pair(g, err) < 0) {
 		guard_stop(g);
 		return -1;
 	}
+	g->more_at_us = run_later_us(run_now_us(), MORE_AFTER_MS);
 	*ret = g;
 	return 0;
 }
 
-int guard_event_fd(const struct guard *g)
+void guard_poll(const struct guard *g, struct pollfd fds[N_GUARD_POLLS])
 {
-	return g->events;
+	for (size_t i = 0; i < N_GUARD_POLLS; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	if (!g || g->gone)
+		return;
+	fds[GUARD_DENIALS].fd = g->denials;
+	for (size_t i = 0; i < g->n_pairs; i++) {
+		fds[GUARD_WORKERS + 2 * i].fd = g->pairs[i].actor;
+		fds[GUARD_WORKERS + 2 * i + 1].fd = g->pairs[i].reader;
+	}
+}
+
+int64_t guard_next_us(const struct guard *g)
+{
+	return g ? g->more_at_us : INT64_MAX;
+}
+
+/* What is not told by one that could not begin is no failure. */
+static int read_trouble(const struct guard *g, struct cordon_err *err)
+{
+	struct cordon_err one;
+
+	for (size_t i = 0; i < g->n_pairs; i++)
+		if (read(g->pairs[i].trouble, &one, sizeof(one)) == sizeof(one)) {
+			*err = one;
+			return -1;
+		}
+	return 0;
+}
+
+static int start_more(struct guard *g, struct cordon_err *err)
+{
+	g->more_at_us = INT64_MAX;
+	while (g->n_pairs < N_GUARD_PAIRS)
+		if (start_pair(g, err) < 0) {
+			give_up(g);
+			return -1;
+		}
+	fd_close(&g->o.listener);
+	return 0;
+}
+
+int guard_work(struct guard *g, const struct pollfd fds[N_GUARD_POLLS], struct cordon_err *err)
+{
+	if (!g || g->gone)
+		return 0;
+	for (size_t i = GUARD_WORKERS; i < N_GUARD_POLLS; i++)
+		if (fds[i].revents) {
+			give_up(g);
+			return read_trouble(g, err);
+		}
+	return run_now_us() < g->more_at_us ? 0 : start_more(g, err);
 }
 
 int guard_read_denial(struct guard *g, struct guard_denial *ret)
 {
-	bool there = look(g);
 	ssize_t got;
 
 	do
 		got = recv(g->denials, ret, sizeof(*ret) - 1, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return there && errno == EAGAIN ? 0 : -1;
+		return errno == EAGAIN && !g->gone ? 0 : -1;
 	((char *)ret)[got] = '\0';
 	return got >= (ssize_t)offsetof(struct guard_denial, what) ? 1 : -1;
 }
@@ -427,7 +392,6 @@ void guard_stop(struct guard *g)
 	wait_for_all(g);
 	fd_close(&g->denials);
 	fd_close(&g->deny);
-	fd_close(&g->events);
 	guard_commands_release(&g->commands);
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));

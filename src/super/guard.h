@@ -18,12 +18,15 @@
 #ifndef SUPER_GUARD_H
 #define SUPER_GUARD_H
 
+#include <poll.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
 struct plan;
+
+#define N_GUARD_PAIRS	2	/* one alone was slower, more gained nothing on few CPUs */
 
 struct guard_options {
 	const char *const *names;	/* see struct plan: guarded */
@@ -45,18 +48,22 @@ struct guard;
  * (EPERM).
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
-/* Wait until they serve.  A tree that ends meanwhile is a failure, too; what was
- * refused until then can still be read. */
-int guard_recv_ready(const struct guard *g, struct cordon_err *err) MUST_USE;
-/* A descriptor that becomes readable when guard_read_denial() has something to do. */
-int guard_event_fd(const struct guard *g);
+
+/* What is to be polled for it, and when guard_work() is due without that. */
+enum { GUARD_DENIALS, GUARD_WORKERS, N_GUARD_POLLS = GUARD_WORKERS + 2 * N_GUARD_PAIRS };
+void guard_poll(const struct guard *g, struct pollfd fds[N_GUARD_POLLS]);
+int64_t guard_next_us(const struct guard *g);
+/* After that: look after the workers.  -1: they could not begin, which is so as well where
+ * the tree has ended meanwhile; what was refused until then can still be read.  That they
+ * are gone later is no failure: then the calls fail. */
+int guard_work(struct guard *g, const struct pollfd fds[N_GUARD_POLLS],
+	       struct cordon_err *err) MUST_USE;
 /* One refusal.  Who shows the text escapes it before. */
 struct guard_denial {
 	uint32_t rule;		/* 1 + the number of a rule; 0: a name */
 	char what[4096];	/* the command, or the name (absolute inside); may be cut */
 };
-/* The next refusal, after looking after the workers.  1: read, 0: none waiting, -1: they
- * are gone. */
+/* The next refusal.  1: read, 0: none waiting, -1: nor will there be. */
 int guard_read_denial(struct guard *g, struct guard_denial *ret);
 /* Refusals that were not kept because nobody read them. */
 uint64_t guard_denials_lost(const struct guard *g);

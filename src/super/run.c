@@ -204,11 +204,11 @@ static void end_denials(struct run *r)
 		run_report_lost(r->reporter, guard_denials_lost(r->tree.guard));
 }
 
-static int start_guard(struct run *r, struct cordon_err *err)
+static int guard(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 {
 	struct cordon_err ignored;
 
-	if (tree_start_guard(&r->tree, err) == 0)
+	if (tree_guard(&r->tree, fds, err) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
@@ -273,7 +273,7 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 		read_signals(r);
 	if (fds[TREE_LIMITER].revents)
 		r->tree.look_at_us = 0;
-	if ((fds[TREE_LISTENER].revents & POLLIN) && start_guard(r, err) < 0)
+	if (guard(r, fds, err) < 0)
 		return -1;
 	if (fds[TREE_DISK].revents && disk_is_over(r->tree.disk))
 		stop_for(r, LIMIT_DISK, 0);

@@ -456,7 +456,7 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 		s->tree.look_at_us = 0;
 	if (fds[TREE_DISK].revents && disk_is_over(s->tree.disk))
 		end_for(s, LIMIT_DISK);
-	if ((fds[TREE_LISTENER].revents & POLLIN) && tree_start_guard(&s->tree, err) < 0)
+	if (tree_guard(&s->tree, fds, err) < 0)
 		return tree_is_gone(&s->tree) ? 0 : -1;
 	tree_read_denials(&s->tree);
 	if (s->is_ready && server_work(&s->server, err) < 0)

@@ -174,7 +174,7 @@ int tree_join(struct tree *t, struct cordon_err *err)
  * blocked: now there is something to guard.  Runs that do neither pay nothing.
  * The listener is the guard's alone from here on: when it is gone, the calls
  * fail. */
-int tree_start_guard(struct tree *t, struct cordon_err *err)
+static int start_guard(struct tree *t, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)t->plan->guarded,
@@ -187,7 +187,14 @@ int tree_start_guard(struct tree *t, struct cordon_err *err)
 		.init = t->child.pid,
 	};
 
-	return guard_start(&o, &t->guard, err) < 0 ? -1 : guard_recv_ready(t->guard, err);
+	return guard_start(&o, &t->guard, err);
+}
+
+int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS], struct cordon_err *err)
+{
+	if (fds[TREE_LISTENER].revents & POLLIN)
+		return start_guard(t, err);
+	return guard_work(t->guard, fds + TREE_GUARD, err);
 }
 
 bool tree_read_denials(struct tree *t)
@@ -223,25 +230,23 @@ enum limit_kind tree_check(struct tree *t)
 
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS])
 {
-	bool guarding = t->guard != NULL;
-
 	fds[TREE_CHILD] = (struct pollfd){ .fd = t->child.pidfd, .events = POLLIN };
 	fds[TREE_CONTROL] = (struct pollfd){ .fd = t->child.control, .events = POLLIN };
 	fds[TREE_LIMITER] = (struct pollfd){ .fd = t->limiter ? limiter_event_fd(t->limiter) : -1,
 					     .events = POLLIN | POLLPRI };
-	fds[TREE_GUARD] = (struct pollfd){ .fd = guarding ? guard_event_fd(t->guard) : -1,
-					   .events = POLLIN };
-	fds[TREE_LISTENER] = (struct pollfd){ .fd = guarding ? -1 : t->fds.fd[NATIVE_LISTENER],
-					      .events = POLLIN };
+	/* The guard's alone, once there is one. */
+	fds[TREE_LISTENER] = (struct pollfd){ .fd = t->fds.fd[NATIVE_LISTENER], .events = POLLIN };
 	fds[TREE_NETWORK] = (struct pollfd){ .fd = network_event_fd(&t->network),
 					     .events = POLLIN };
 	fds[TREE_DISK] = (struct pollfd){ .fd = t->disk ? disk_event_fd(t->disk) : -1,
 					  .events = POLLIN };
+	guard_poll(t->guard, fds + TREE_GUARD);
 }
 
 int64_t tree_next_us(const struct tree *t)
 {
-	return MIN(t->look_at_us, audit_next_us(t->reporter->audit));
+	return MIN(MIN(t->look_at_us, guard_next_us(t->guard)),
+		   audit_next_us(t->reporter->audit));
 }
 
 /* ---- ending ------------------------------------------------------------- */

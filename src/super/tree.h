@@ -8,12 +8,12 @@
 
 #include "backend/native/native.h"
 #include "super/caller.h"
+#include "super/guard.h"
 #include "super/limiter.h"
 #include "super/network.h"
 #include "super/report.h"
 
 struct disk;
-struct guard;
 
 /* Killing init ends everything inside, and so does the end of this process. */
 struct tree {
@@ -35,8 +35,8 @@ struct tree {
 };
 
 /* What is polled for a tree. */
-enum { TREE_CHILD, TREE_CONTROL, TREE_LIMITER, TREE_GUARD, TREE_LISTENER, TREE_NETWORK,
-       TREE_DISK, N_TREE_POLLS };
+enum { TREE_CHILD, TREE_CONTROL, TREE_LIMITER, TREE_LISTENER, TREE_NETWORK, TREE_DISK, TREE_GUARD,
+       N_TREE_POLLS = TREE_GUARD + N_GUARD_POLLS };
 
 void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
 	       struct run_reporter *reporter);
@@ -47,9 +47,10 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 int tree_grant(struct tree *t, struct cordon_err *err) MUST_USE;
 /* NATIVE_READY came. */
 int tree_join(struct tree *t, struct cordon_err *err) MUST_USE;
-/* To be called when TREE_LISTENER is readable.  -1 also where the tree has ended
- * meanwhile. */
-int tree_start_guard(struct tree *t, struct cordon_err *err) MUST_USE;
+/* To be called after each poll: starts the guard, and looks after it.  -1 also where the
+ * tree has ended meanwhile. */
+int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS],
+	       struct cordon_err *err) MUST_USE;
 /* What the guard refused.  False: there may be more. */
 bool tree_read_denials(struct tree *t);
 /* The limits of the tree, where they are due; each is said once. */

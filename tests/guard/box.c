@@ -23,6 +23,7 @@
 #include "base/macros.h"
 #include "plan/guard_filter.h"
 #include "super/guard.h"
+#include "super/run_priv.h"
 
 #if defined(__x86_64__)
 #define ARCH	AUDIT_ARCH_X86_64
@@ -291,8 +292,6 @@ static int start_guard(struct box *b, const int *fds, int n)
 	b->kept[1] = o.mntns = open_of(b->pid, "ns/mnt");
 	b->kept[2] = o.ruleset;
 	rc = guard_start(&o, &b->guard, &err);
-	if (rc == 0)
-		rc = guard_recv_ready(b->guard, &err);
 	if (rc < 0)
 		fprintf(stderr, "guard: %s\n", err.msg);
 	return rc;
@@ -347,19 +346,19 @@ static void watch(const struct box *b, FILE *out)
 	int pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0);
 
 	for (;;) {
-		struct pollfd fds[2] = {
-			{ .fd = pidfd, .events = POLLIN },
-			{ .fd = b->guard ? guard_event_fd(b->guard) : -1, .events = POLLIN },
-		};
+		struct pollfd fds[1 + N_GUARD_POLLS] = { { .fd = pidfd, .events = POLLIN } };
+		struct timespec wait = run_wait(guard_next_us(b->guard));
+		struct cordon_err err = { 0 };
 
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		guard_poll(b->guard, fds + 1);
+		if (ppoll(fds, ARRAY_SIZE(fds), &wait, NULL) < 0 && errno != EINTR)
 			break;
-		if (b->guard && fds[1].revents & POLLIN)
+		if (guard_work(b->guard, fds + 1, &err) < 0)
+			fprintf(stderr, "guard: %s\n", err.msg);
+		if (fds[1 + GUARD_DENIALS].revents)
 			drain(b, out);
 		if (fds[0].revents)
 			break;
-		if (fds[1].revents & POLLHUP)
-			usleep(1000);
 	}
 	close(pidfd);
 }
