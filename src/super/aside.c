@@ -35,10 +35,13 @@ int aside_detach(const char *name, const int *fds, size_t n, struct cordon_err *
 	struct rlimit no_core = { 0, 0 };
 	sigset_t none;
 
-	for (int i = 1; i < _NSIG; i++)
-		signal(i, SIG_DFL);
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
+	for (int i = 1; i < _NSIG; i++) {
+		bool is_ignored = false;
+
+		for (size_t k = 0; k < ARRAY_SIZE(ignored); k++)
+			is_ignored |= ignored[k] == i;
+		signal(i, is_ignored ? SIG_IGN : SIG_DFL);
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (setrlimit(RLIMIT_CORE, &no_core) < 0 ||

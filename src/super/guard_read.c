@@ -107,18 +107,25 @@ static int read_memory(const struct reader *r, uint64_t from, void *to, size_t n
 	return guard_read_memory(r->tid, from, to, n);
 }
 
-/* A path into texts at `at`: bytes with the NUL, or -errno. */
+/* A path into texts at `at`: bytes with the NUL, or -errno.  Most are short, and each page
+ * that is looked at costs. */
 static int read_path(struct reader *r, uint64_t from, size_t at)
 {
-	int n = read_memory(r, from, r->req.texts + at, PATH_MAX);
-	const char *end;
+	static const size_t sizes[] = { 256, PATH_MAX };
+	char *to = r->req.texts + at;
 
-	if (n < 0)
-		return n;
-	end = memchr(r->req.texts + at, '\0', (size_t)n);
-	if (!end)
-		return n == PATH_MAX ? -ENAMETOOLONG : -EFAULT;
-	return (int)(end - (r->req.texts + at)) + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		int n = read_memory(r, from, to, sizes[i]);
+		const char *end = n < 0 ? NULL : memchr(to, '\0', (size_t)n);
+
+		if (n < 0)
+			return n;
+		if (end)
+			return (int)(end - to) + 1;
+		if ((size_t)n < sizes[i])
+			return -EFAULT;
+	}
+	return -ENAMETOOLONG;
 }
 
 /* The directory from which a path begins, into a slot. */
