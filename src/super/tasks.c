@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -337,37 +338,62 @@ static bool bind_in(int rounds, pid_t init, int proc_fd, const struct task_bound
 
 /* ---- holding all --------------------------------------------------------------- */
 
-/* Who was stopped before is to stay so. */
-static void stop_again(const struct people *before)
+/* Who is stopped already is to stay so: the first of them. */
+struct stopped {
+	struct {
+		pid_t pid;
+		int pidfd;
+	} list[64];
+	size_t n;
+};
+
+static bool find_stopped(pid_t init, struct stopped *ret)
+{
+	struct people all;
+
+	ret->n = 0;
+	if (!see_all(init, &all))
+		return false;
+	for (size_t i = 0; i < all.n && ret->n < ARRAY_SIZE(ret->list); i++) {
+		const struct person *p = &all.list[i];
+		int fd = p->is_inside && p->state == 'T' ?
+			     (int)syscall(SYS_pidfd_open, p->pid, 0) : -1;
+
+		if (fd < 0)
+			continue;
+		ret->list[ret->n].pid = p->pid;
+		ret->list[ret->n++].pidfd = fd;
+	}
+	free(all.list);
+	return true;
+}
+
+static void stop_again(struct stopped *s)
 {
 	char path[32], text[TEXT_BYTES];
 
-	for (size_t i = 0; i < before->n; i++) {
-		const struct person *p = &before->list[i];
-
-		if (!p->is_inside || p->state != 'T')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
+	for (size_t i = 0; i < s->n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/status", s->list[i].pid);
 		/* Until init has let it go on. */
 		for (int tries = 0; tries < HELD_ROUNDS && read_file(AT_FDCWD, path, text) &&
 		     find_line(text, "State:\tT").n; tries++)
 			usleep(ROUND_US);
-		kill(p->pid, SIGSTOP);
+		sys_pidfd_send_signal(s->list[i].pidfd, SIGSTOP);
+		close(s->list[i].pidfd);
 	}
 }
 
 static bool bind_held(const struct native_child *init, int proc_fd, const struct task_bounds *b)
 {
-	struct people before;
+	struct stopped before;
 	bool done;
 
-	if (!see_all(init->pid, &before))
+	if (!find_stopped(init->pid, &before))
 		return false;
 	native_send(init, NATIVE_SIGNAL_ALL, SIGSTOP);
 	done = bind_in(HELD_ROUNDS, init->pid, proc_fd, b);
 	native_send(init, NATIVE_SIGNAL_ALL, SIGCONT);
 	stop_again(&before);
-	free(before.list);
 	return done;
 }
 

@@ -805,6 +805,18 @@ os.rename("is.new", "is")'
 	[ "$cpus" = 1 ]
 }
 
+@test "what was stopped before a switch of limits still is, and what was busy goes on" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
+	start
+	inside sh -c 'sleep 1000 & kill -STOP $!; echo $! >stopped
+		(while :; do :; done) & echo $! >busy'
+	"$cordon" session phase s one
+	inside sh -c 'grep -q "^State:.T" /proc/$(cat stopped)/status'
+	inside sh -c 'grep -q "^State:.R" /proc/$(cat busy)/status'
+	[ "$(inside taskset -cp "$(cat busy)" | sed 's/.*: //')" = "$(inside taskset -cp 1 | sed 's/.*: //')" ]
+}
+
 @test "status for people: a line for each thing" {
 	start --allow-host a.test --connect-to a.test:80:127.0.0.1:9
 	inside getent hosts b.test || true
