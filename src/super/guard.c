@@ -70,7 +70,8 @@ static int leave(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
 	struct guard_worker *w = &s->worker;
-	int fds[] = { o->listener, o->userns, o->mntns, o->ruleset, w->sock, w->denials, s->trouble };
+	int fds[] = { o->listener, o->userns,  o->mntns,  o->ruleset,
+		      w->sock,	   w->denials, s->trouble };
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
