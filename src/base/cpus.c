@@ -32,5 +32,11 @@ void cpus_part(const cpu_set_t *all, pid_t other)
 
 int cpus_use(const cpu_set_t *cpus)
 {
-	return CPU_COUNT(cpus) ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
+	cpu_set_t now;
+
+	cpus_read(&now);
+	/* Whoever encloses us may not let us change them. */
+	if (!CPU_COUNT(cpus) || CPU_EQUAL(&now, cpus))
+		return 0;
+	return sched_setaffinity(0, sizeof(*cpus), cpus);
 }

@@ -654,6 +654,15 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	grep -Eq 'userns|user namespace' <<<"$output"
 	run "$cordon" run -- ./cordon run --no-sandbox -- echo bare
 	[ "$status" -eq 0 ]
+	# Where less is enough it runs, and says what is missing.
+	printf '[limits]\ncpus = 1\n' >cordon.toml
+	CORDON_SANDBOX=warn run "$cordon" run --env CORDON_SANDBOX -- ./cordon run --no-policy \
+		-- sh -c 'taskset -cp $$; touch made; ls made; exit 7'
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"does not offer userns"* ]]
+	[[ "$output" == *"list: "[0-9]* ]]
+	[[ "$output" == *made* ]]
+	rm cordon.toml
 }
 
 @test "in other people's namespaces" {

@@ -302,15 +302,24 @@ static int drop_bounds(struct cordon_err *err)
 	return 0;
 }
 
-static int step_drop_caps(struct init *in, struct cordon_err *err)
+static bool has_cap(unsigned cap)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct now[2] = { { 0 } };
+
+	/* What cannot be told is tried, and fails. */
+	return syscall(SYS_capget, &head, now) < 0 ||
+	       (now[CAP_TO_INDEX(cap)].permitted & CAP_TO_MASK(cap));
+}
+
+static int step_drop_caps(struct init *in UNUSED, struct cordon_err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
-	/* An ordinary user has nothing to lose, and may not lose it; that there
-	 * are no new privileges is enough. */
-	bool ordinary = in->plan->uid != 0 && !(in->plan->clone_flags & CLONE_NEWUSER);
 
-	if (!ordinary && drop_bounds(err) < 0)
+	/* Who may not, an ordinary user or root in another cordon, has nothing to lose:
+	 * that there are no new privileges is enough. */
+	if (has_cap(CAP_SETPCAP) && drop_bounds(err) < 0)
 		return -1;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &head, none) < 0)

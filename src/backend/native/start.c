@@ -54,6 +54,18 @@ static void kill_child(struct native_child *c)
 	fd_close(&c->ruleset);
 }
 
+/* Filters around us (another cordon's, a container's) answer clone3 as an older kernel
+ * would, since they cannot look into its memory. */
+static pid_t clone_by(const struct clone_args *args)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone3, args, sizeof(*args));
+
+	if (pid >= 0 || errno != ENOSYS || args->flags >> 32)
+		return pid;
+	return (pid_t)syscall(SYS_clone, args->flags | args->exit_signal, NULL,
+			      (void *)(uintptr_t)args->pidfd, NULL, NULL);
+}
+
 static int clone_init(const struct plan *plan, struct init *in, struct native_child *c,
 		      struct cordon_err *err)
 {
@@ -67,12 +79,12 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)in->groups->cgroup;
 	}
-	c->pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	c->pid = clone_by(&args);
 	c->in_cgroup = c->pid > 0 && in->groups->cgroup >= 0;
 	if (c->pid < 0 && in->groups->cgroup >= 0) {
 		/* It may still be moved there. */
 		args.flags &= ~CLONE_INTO_CGROUP;
-		c->pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+		c->pid = clone_by(&args);
 	}
 	if (c->pid == 0)
 		init_main(in);
