@@ -334,7 +334,6 @@ static void watch(const struct guard_exec *e)
 
 static void go_on(const struct guard_exec *e)
 {
-	struct seccomp_notif_resp resp = { .id = e->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 	long seized = ptrace(PTRACE_SEIZE, e->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
 
 	if (seized < 0 && !e->is_traced) {
@@ -345,8 +344,7 @@ static void go_on(const struct guard_exec *e)
 	 * a kill wakes it: so it stops even if the execution fails. */
 	if (seized == 0)
 		ptrace(PTRACE_INTERRUPT, e->tid, 0, 0);
-	while (ioctl(e->w->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
-		;
+	guard_go_on(e->w->listener, e->id);
 	if (seized == 0)
 		watch(e);
 }

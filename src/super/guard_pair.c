@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* --- the socket of a pair --------------------------------------------------- */
 
@@ -72,11 +73,23 @@ bool guard_is_valid(int listener, uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+/* It fails when the caller is gone, and then nobody waits.  Else it would wait for ever:
+ * when we end, it does not. */
+static void respond(int listener, struct seccomp_notif_resp resp)
+{
+	while (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno != ENOENT)
+		if (errno != EINTR)
+			_exit(1);
+}
+
 void guard_answer(int listener, uint64_t id, int rc)
 {
-	struct seccomp_notif_resp resp = { .id = id, .error = MIN(rc, 0), .val = MAX(rc, 0) };
+	respond(listener, (struct seccomp_notif_resp){ .id = id, .error = MIN(rc, 0),
+						       .val = MAX(rc, 0) });
+}
 
-	/* It fails when the caller is gone, and then nobody waits. */
-	while (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
-		;
+void guard_go_on(int listener, uint64_t id)
+{
+	respond(listener, (struct seccomp_notif_resp){
+			.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE });
 }

@@ -218,6 +218,8 @@ void guard_reader_loop(struct guard_worker *w);
 void guard_actor_loop(struct guard_worker *w);
 /* End a request with a value or -errno. */
 void guard_answer(int listener, uint64_t id, int rc);
+/* Let the caller do it itself. */
+void guard_go_on(int listener, uint64_t id);
 bool guard_is_valid(int listener, uint64_t id);
 /* Report a refusal; see struct guard_denial. */
 void guard_report(const struct guard_worker *w, size_t rule, const char *what);

@@ -509,10 +509,7 @@ static bool hand_over(struct reader *r)
 /* It opens terminals for the commands of a session. */
 static bool serve_init(const struct guard_worker *w, uint64_t id)
 {
-	struct seccomp_notif_resp resp = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-
-	while (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno == EINTR)
-		;
+	guard_go_on(w->listener, id);
 	return true;
 }
 
@@ -529,11 +526,15 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 		r->fds[i] = -1;
 	r->tid = (pid_t)call->pid;
 	rc = find_caller(r, status, sizeof(status));
-	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
-		rc = take_down(r, call, (struct str){ status, (size_t)rc });
-	if (rc >= 0 && guard_is_valid(r->w->listener, call->id))
+	/* Whose memory was read must be who asks. */
+	if (rc >= 0)
+		rc = guard_is_valid(r->w->listener, call->id) ?
+			     take_down(r, call, (struct str){ status, (size_t)rc }) : -ESRCH;
+	if (rc >= 0 && !guard_is_valid(r->w->listener, call->id))
+		rc = -ESRCH;
+	if (rc >= 0)
 		good = hand_over(r);
-	else if (rc < 0)
+	else
 		guard_answer(r->w->listener, call->id, rc);
 	close_slots(r);
 	return good;

@@ -9,6 +9,7 @@ message, or it runs confined; and nothing is left.
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -113,8 +114,8 @@ class Place:
             or not os.listdir(self.runtime + "/cordon"))
 
 
-def judge(place, done):
-    """What is wrong after one injected failure; lines."""
+def judge(place, done, log):
+    """What is wrong after one injected failure, which each process had; lines."""
     wrong, said = [], place.said()
     if said is not None and said != CONFINED:
         wrong.append(f"ran with: {said}")
@@ -122,7 +123,8 @@ def judge(place, done):
         wrong.append("the command ran, and the exit code says that it did not")
     if said is None and done.returncode == 0:
         wrong.append("the exit code is 0, and nothing ran")
-    if done.returncode in (2, 125) and not done.stderr.strip():
+    if done.returncode in (2, 125) and not done.stderr.strip() and not (
+            re.search(r"write\(2, .*INJECTED", log)):
         wrong.append("no message")
     if time.monotonic() - place.begin >= SECONDS:
         wrong.append("nothing but the time limit has ended it")
@@ -154,11 +156,12 @@ def main(step):
             done = place.run("strace", "-f", "-qq", "-o", log, "-e", f"trace={call}", "-e",
                              f"inject={call}:error=EPERM:when={n}", options=options)
             with open(log, encoding="utf-8", errors="replace") as f:
-                if "(INJECTED)" not in f.read():
-                    break
+                text = f.read()
+            if "(INJECTED)" not in text:
+                break
             tried += 1
             problems += [f"{call} {n}: {x}: {done.returncode} {done.stderr.strip()[:160]}"
-                         for x in judge(place, done)]
+                         for x in judge(place, done, text)]
             n += step
         if not tried and call not in RARE:
             problems.append("no run made this call")
