@@ -232,6 +232,14 @@ teardown() {
 	[ ! -e ran ]
 }
 
+@test "a time limit that is over before the command is there" {
+	for _ in $(seq 30); do
+		run "$cordon" run --json --timeout 1ms -- sleep 1000
+		[ "$status" -eq 124 ]
+		json "d['timed_out'] and d['limit'] == 'wall' and d['error'] is None"
+	done
+}
+
 @test "SIGTERM comes first, and can be used" {
 	# The time until SIGKILL is short, and the machine may be busy.
 	for _ in 1 2 3 4 5; do

@@ -138,6 +138,9 @@ static int step_grants(struct init *in, struct cordon_err *err)
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
 	rc = native_recv_fds(in->control, &m, &fds);
+	/* Its time was over before it began, and the supervisor knows why. */
+	if (rc == 1 && m.kind == NATIVE_TERMINATE)
+		_exit(125);
 	if (rc != 1 || m.kind != NATIVE_GRANTED)
 		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
 	for (int i = NATIVE_ENTRY; i < NATIVE_ENTRY + N_NATIVE_ENTRIES && fds.fd[i] >= 0; i++) {
