@@ -463,9 +463,10 @@ TOML
 	mark=$(marker)
 	other=$(marker)
 	inside sh -c "sleep $other & :" >/dev/null 2>&1 </dev/null
-	"$cordon" session exec s -- sh -c "trap 'echo hup >>heard' HUP; touch ready; sleep $mark; sleep $mark" 3>&- &
+	"$cordon" session exec s -- sh -c "trap 'echo hup >>heard' HUP; sleep $mark; sleep $mark" 3>&- &
 	client=$!
-	soon test -e ready
+	# Not before: what a shell hears between two commands it tells after the second.
+	soon sleeps "$mark"
 	kill -9 "$client"
 	soon gone "$mark"
 	soon grep -q hup heard
