@@ -4,7 +4,9 @@
  * calls take.  By the tree's own /proc it is seen that all are, in rounds.  A task is
  * settled once it is bound and seen asleep, stopped or dead: then it is not on its way
  * through a fork that began before, so whoever it makes later is bound.  When all that a
- * list has were settled before it was made, there is nobody else.
+ * list has were settled before it was made, and are all that the list before it had, there
+ * is nobody else.  One list alone does not say so: a thread that ends while it is made hides
+ * the one behind it, and numbers begin anew.
  *
  * Those that never sleep would take for ever.  So after a few rounds all are held, which
  * makes even them stop.
@@ -213,6 +215,8 @@ struct tasks {
 	int proc_fd;
 	pid_t *list;
 	size_t n, cap;
+	bool lacks;			/* some that there were */
+	size_t n_seen;			/* of settled ones: in the list before; 0: it lacked some */
 };
 
 static bool add_number(struct tasks *t, pid_t tid)
@@ -235,14 +239,29 @@ static bool add_task(const char *name, void *arg)
 	return add_number(arg, (pid_t)strtol(name, NULL, 10));
 }
 
+/* So many that nobody is missing: whoever is in the next list, too, lived when they were
+ * counted. */
+static bool has_threads(int proc_fd, const char *pid, size_t n)
+{
+	char path[32], text[TEXT_BYTES];
+
+	snprintf(path, sizeof(path), "%.10s/status", pid);
+	return read_file(proc_fd, path, text) &&
+	       strtoull(find_line(text, "Threads:").s, NULL, 10) == n;
+}
+
 static bool add_tasks(const char *pid, void *arg)
 {
 	struct tasks *t = arg;
+	size_t before = t->n;
 	char path[32];
 
 	snprintf(path, sizeof(path), "%.10s/task", pid);
-	/* Gone: then it is looked for in vain, and all is read once more. */
-	return each_number(t->proc_fd, path, add_task, t) || add_task(pid, t);
+	/* Gone, or not what it was: all is read once more. */
+	if (!each_number(t->proc_fd, path, add_task, t) ||
+	    !has_threads(t->proc_fd, pid, t->n - before))
+		t->lacks = true;
+	return true;
 }
 
 static int by_number(const void *a, const void *b)
@@ -298,8 +317,8 @@ static bool has(const struct tasks *t, pid_t tid)
 	return t->n && bsearch(&tid, t->list, t->n, sizeof(tid), by_number);
 }
 
-/* One round: were all that there are settled before?  Those who are now, are for the
- * next one. */
+/* One round: were all that there are settled before, and are they all that there were?
+ * Those who are now, are for the next one. */
 static bool are_all_settled(struct tasks *settled, const struct task_bounds *b)
 {
 	struct tasks now = { .proc_fd = settled->proc_fd }, next = now;
@@ -315,6 +334,8 @@ static bool are_all_settled(struct tasks *settled, const struct task_bounds *b)
 		    !add_number(&next, now.list[i]))
 			all = false;
 	}
+	all = all && !now.lacks && now.n == settled->n_seen;
+	next.n_seen = now.lacks ? 0 : now.n;
 	free(now.list);
 	free(settled->list);
 	*settled = next;

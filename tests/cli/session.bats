@@ -806,6 +806,34 @@ os.rename("is.new", "is")'
 	[ "$cpus" = 1 ]
 }
 
+# Threads that end while they are listed hide those behind them.
+thread_on='import os, threading
+first, ended = len(os.sched_getaffinity(1)), threading.Event()
+def hand_on():
+    if os.path.exists("go"):
+        print(len(os.sched_getaffinity(0)), file=open("is.new", "w"))
+        os.rename("is.new", "is")
+        return
+    if len(os.sched_getaffinity(1)) != first:
+        ended.set()
+    threading.Thread(target=hand_on).start()
+for i in range(200):
+    threading.Thread(target=ended.wait).start()
+hand_on()
+open("handed-on", "w").close()'
+
+@test "no thread hides from a switch of limits by handing itself on" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
+	start
+	inside sh -c '/usr/bin/python3 -c "$1" & exit' - "$thread_on"
+	soon test -e handed-on
+	"$cordon" session phase s one
+	touch go
+	soon test -e is
+	[ "$(cat is)" = 1 ]
+}
+
 @test "what was stopped before a switch of limits still is, and what was busy goes on" {
 	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
 	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
