@@ -437,7 +437,7 @@ int tasks_bind(const struct native_child *init, int proc_fd, const struct task_b
 
 	if (b->cpus && sched_setaffinity(init->pid, sizeof(*b->cpus), b->cpus) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot limit the CPUs");
-	done = bind_in(ROUNDS, init->pid, proc_fd, b);
+	done = bind_in(ROUNDS, init->pid, proc_fd, b) || b->is_more;
 	for (int i = 0; i < HOLDS && !done; i++)
 		done = bind_held(init, proc_fd, b);
 	return done ? 0 : err_set(err, CORDON_E_HOST, "%s: some processes could not be bound",

@@ -68,7 +68,7 @@ static int change_processes(struct tree *t, const struct plan_limits *l, struct 
 
 	if (tree_limit_processes(t, l->processes, err) < 0)
 		return -1;
-	if (b.processes == INT64_MAX)
+	if (b.processes == INT64_MAX || l->processes >= t->limits.processes)
 		return 0;
 	return tasks_bind(&t->child, t->fds.fd[NATIVE_PROC], &b, err);
 }
@@ -76,7 +76,8 @@ static int change_processes(struct tree *t, const struct plan_limits *l, struct 
 static int change_cpus(struct tree *t, const struct plan_limits *l, struct cordon_err *err)
 {
 	cpu_set_t all, cpus;
-	const struct task_bounds b = { .cpus = &cpus, .processes = INT64_MAX };
+	const struct task_bounds b = { .cpus = &cpus, .processes = INT64_MAX,
+				       .is_more = l->cpus >= t->limits.cpus };
 
 	cpus_read(&all);
 	cpus_pick(&all, l->cpus, &cpus);
@@ -188,10 +189,13 @@ int tree_change_limits(struct tree *t, const struct plan_limits *limits, struct 
 		t->limits = *limits;
 		return 0;
 	}
+	/* Some may have these. */
+	t->limits = *limits;
 	while (i-- > 0)
 		if (differs(i, &before, limits) && steps[i].change(t, &before, &ignored) < 0) {
 			tree_kill(t);
 			break;
 		}
+	t->limits = before;
 	return -1;
 }

@@ -834,6 +834,31 @@ open("handed-on", "w").close()'
 	[ "$(cat is)" = 1 ]
 }
 
+@test "a process that does not come to rest keeps its session out of a phase, and in no other" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
+	start
+	# Its child, which has its memory, never ends.
+	waits='import ctypes, time
+ctypes.CDLL(None).vfork()
+open("waits", "w").close()
+time.sleep(1000)'
+	inside sh -c '/usr/bin/python3 -c "$1" & exit' - "$waits"
+	soon test -e waits
+	run -125 "$cordon" session phase s one
+	[ "$output" = 'cordon: limits.cpus: some processes could not be bound' ]
+	status_is 'd["phase"] is None'
+	[ "$(inside nproc)" = "$(nproc)" ]
+	inside pkill -KILL python3
+	soon "$cordon" session phase s one
+	# Nor in one with less than the next has.
+	rm waits
+	inside sh -c '/usr/bin/python3 -c "$1" & exit' - "$waits"
+	soon test -e waits
+	"$cordon" session phase s
+	[ "$(inside nproc)" = "$(nproc)" ]
+}
+
 @test "what was stopped before a switch of limits still is, and what was busy goes on" {
 	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
 	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
