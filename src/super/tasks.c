@@ -32,6 +32,7 @@
 #define ROUNDS		8
 #define HOLDS		10	/* one that waits for its vfork'ed child does not stop */
 #define HELD_ROUNDS	100
+#define GOING_ROUNDS	1000	/* on a machine that has much else to do */
 #define ROUND_US	1000
 #define TEXT_BYTES	4096	/* more than a status or a list of limits has */
 
@@ -392,12 +393,13 @@ static bool find_stopped(pid_t init, struct stopped *ret)
 static void stop_again(struct stopped *s)
 {
 	char path[32], text[TEXT_BYTES];
+	int rounds = GOING_ROUNDS;
 
 	for (size_t i = 0; i < s->n; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/status", s->list[i].pid);
-		/* Until init has let it go on. */
-		for (int tries = 0; tries < HELD_ROUNDS && read_file(AT_FDCWD, path, text) &&
-		     find_line(text, "State:\tT").n; tries++)
+		/* Until init has let it go on, which is for all the same time. */
+		for (; rounds > 0 && read_file(AT_FDCWD, path, text) &&
+		     find_line(text, "State:\tT").n; rounds--)
 			usleep(ROUND_US);
 		sys_pidfd_send_signal(s->list[i].pidfd, SIGSTOP);
 		close(s->list[i].pidfd);
