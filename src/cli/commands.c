@@ -69,6 +69,7 @@ void say_warning(void *arg, const char *line)
 int say_result(struct result_file *file, const char *name, int code, int rc,
 	       struct cordon_answer *answer, const struct cordon_err *err)
 {
+	say_start();
 	if (file && result_file_close(file, answer->text) < 0) {
 		say_usage("--result: cannot write '%s'", name);
 		code = 125;

@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define READER_S	10	/* for whoever reads a FIFO */
 
 /* Folder and name of a path. */
 static int open_folder(struct result_file *f, const char *path)
@@ -28,38 +33,59 @@ static int open_folder(struct result_file *f, const char *path)
 	return f->dir < 0 ? -1 : 0;
 }
 
-/* A FIFO that an earlier command left there must not hold up this one. */
-static int open_as_is(struct result_file *f, const char *path)
+/* A FIFO that an earlier command left there must not hold up this one, neither here nor
+ * when it is written: nobody may read it.  What the caller has open itself is waited for. */
+static int open_as_is(struct result_file *f, const char *path, bool is_open)
 {
+	struct stat st;
 	int flags;
 
 	f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	flags = f->fd < 0 ? -1 : fcntl(f->fd, F_GETFL);
-	return flags < 0 ? -1 : fcntl(f->fd, F_SETFL, flags & ~O_NONBLOCK);
+	flags = f->fd < 0 || fstat(f->fd, &st) < 0 ? -1 : fcntl(f->fd, F_GETFL);
+	if (flags < 0 || (S_ISFIFO(st.st_mode) && !is_open))
+		return flags < 0 ? -1 : 0;
+	return fcntl(f->fd, F_SETFL, flags & ~O_NONBLOCK);
 }
 
 int result_file_open(struct result_file *f, const char *path)
 {
+	bool is_open = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 	struct stat st;
 
 	*f = (struct result_file){ .dir = -1, .fd = -1 };
 	/* A pipe, a terminal, /dev/stdout: nothing to replace. */
-	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
-	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
-		return open_as_is(f, path);
-	}
+	if (is_open || (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
+		return open_as_is(f, path, is_open);
 	if (open_folder(f, path) < 0)
 		return -1;
 	return faccessat(f->dir, ".", W_OK | X_OK, AT_EACCESS);
 }
 
+/* Wait for room in a FIFO.  A reader that takes little at a time gets no more time. */
+static int wait_for_room(int fd, const struct timespec *begin)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - begin->tv_sec >= READER_S) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	return poll(&p, 1, 1000) < 0 && errno != EINTR ? -1 : 0;
+}
+
 static int write_all(int fd, const char *text)
 {
 	size_t n = strlen(text);
+	struct timespec begin;
 
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	while (n) {
 		ssize_t done = write(fd, text, n);
 
+		if (done < 0 && errno == EAGAIN && wait_for_room(fd, &begin) == 0)
+			continue;
 		if (done < 0 && errno != EINTR)
 			return -1;
 		if (done > 0) {

@@ -522,8 +522,18 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	exec 5<>r5.json
 	"$cordon" run --result r5.json -- true
 	read -r output <&5
-	exec 5>&-
 	json "d['exit_code'] == 0"
+	# Nor when nobody takes out what is in it.
+	dd if=/dev/zero of=r5.json bs=4096 oflag=nonblock 2>/dev/null || true
+	run -125 timeout 60 "$cordon" run --result r5.json -- touch ran
+	exec 5>&-
+	[[ "$output" == *"r5.json"* ]]
+	[ -e ran ]
+	# Or whoever read it goes away.
+	(exec 5<>r5.json && touch reads && soon test -e runs) &
+	soon test -e reads
+	run -125 timeout 60 "$cordon" run --result r5.json -- sh -c 'touch runs; sleep 1'
+	[[ "$output" == *"r5.json"* ]]
 }
 
 @test "every key of the result is there" {
