@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,7 +66,24 @@ struct start {
 	pid_t parent;
 };
 
-/* Out of the caller's terminal and signals, with /proc of the host. */
+/* The tree has limits of its own, which may be more than the caller's: how large a file may
+ * become comes with each call, and descriptors that it has on their way count as ours. */
+static int raise_limits(struct cordon_err *err)
+{
+	static const int which[] = { RLIMIT_FSIZE, RLIMIT_NOFILE };
+	struct rlimit most;
+
+	for (size_t i = 0; i < ARRAY_SIZE(which); i++) {
+		if (getrlimit(which[i], &most) < 0)
+			return err_sys(err, CORDON_E_HOST, "cannot read the limits of the guard");
+		most.rlim_cur = most.rlim_max;
+		if (setrlimit(which[i], &most) < 0)
+			return err_sys(err, CORDON_E_HOST, "cannot raise the limits of the guard");
+	}
+	return 0;
+}
+
+/* Out of the caller's terminal, limits and signals, with /proc of the host. */
 static int leave(struct start *s, struct cordon_err *err)
 {
 	const struct guard_options *o = s->o;
@@ -75,7 +93,7 @@ static int leave(struct start *s, struct cordon_err *err)
 
 	if (setsid() < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot detach the guard");
-	if (aside_detach("cordon-guard", fds, ARRAY_SIZE(fds), err) < 0)
+	if (aside_detach("cordon-guard", fds, ARRAY_SIZE(fds), err) < 0 || raise_limits(err) < 0)
 		return -1;
 	w->proc = openat(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w->proc < 0)

@@ -444,6 +444,19 @@ static int controlling_tty(const struct reader *r)
 	return tty;
 }
 
+/* Processes of one user may have only so many descriptors on their way to others: when the
+ * tree does, that is no reason to end. */
+static bool send_reply(const struct reader *r, struct guard_reply reply, int fd)
+{
+	int rc = guard_send(r->w->sock, &reply, sizeof(reply), &fd, fd >= 0);
+
+	if (rc == -ETOOMANYREFS) {
+		reply.rc = rc;
+		rc = guard_send(r->w->sock, &reply, sizeof(reply), NULL, 0);
+	}
+	return rc >= 0;
+}
+
 /* Answer what the actor asks until it is done; false: it is gone. */
 static bool attend(struct reader *r)
 {
@@ -470,7 +483,7 @@ static bool attend(struct reader *r)
 			fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
 			reply.rc = fd < 0 ? guard_rc(fd) : 0;
 		}
-		if (guard_send(r->w->sock, &reply, sizeof(reply), &fd, fd >= 0) < 0)
+		if (!send_reply(r, reply, fd))
 			return false;
 	}
 	return false;
@@ -484,7 +497,7 @@ static void close_slots(struct reader *r)
 
 static bool hand_over(struct reader *r)
 {
-	int fds[N_GUARD_SLOTS];
+	int fds[N_GUARD_SLOTS], rc;
 	size_t n = 0;
 
 	for (size_t i = 0; i < N_GUARD_SLOTS; i++) {
@@ -492,9 +505,12 @@ static bool hand_over(struct reader *r)
 		if (r->fds[i] >= 0)
 			fds[n++] = r->fds[i];
 	}
-	if (guard_send(r->w->sock, &r->req, GUARD_REQUEST_HEAD + r->req.n_old + r->req.n_new, fds,
-		       n) < 0)
-		return false;
+	rc = guard_send(r->w->sock, &r->req, GUARD_REQUEST_HEAD + r->req.n_old + r->req.n_new, fds,
+			n);
+	if (rc == -ETOOMANYREFS)
+		guard_answer(r->w->listener, r->req.id, rc);
+	if (rc < 0)
+		return rc == -ETOOMANYREFS;
 	r->told_root = true;
 	close_slots(r);
 	if (!attend(r))

@@ -536,6 +536,56 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	[[ "$output" == *"r5.json"* ]]
 }
 
+@test "the caller's own limit of a file's size does not end the guard" {
+	set_size='import os
+open("f", "w").close()
+try:
+    os.truncate("f", 1 << 20)
+except OSError as e:
+    print(e.errno)
+open("later", "w").close()'
+	(ulimit -Sf 100 && "$cordon" run -- /usr/bin/python3 -c "$set_size")
+	[ "$(stat -c %s f)" = 1048576 ]
+	rm f later
+	run -0 bash -c 'ulimit -f 100 && "$@"' - "$cordon" run -- /usr/bin/python3 -c "$set_size"
+	[[ "$output" == *27* ]]
+	[ -e later ]
+}
+
+@test "descriptors that a command has on their way do not end the guard" {
+	fill='import array, socket
+def fill(there=array.array("i", [0] * 250)):
+    while True:
+        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        a.setblocking(False)
+        kept.extend((a, b))
+        try:
+            while True:
+                a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, there)])
+        except BlockingIOError:
+            pass
+kept = []
+for name in "full", "later":
+    try:
+        if not kept:
+            fill()
+    except OSError as e:
+        print(e.errno)
+    try:
+        open(name, "w").close()
+    except OSError as e:
+        print(e.errno)
+    for s in kept:
+        s.close()'
+	run -0 bash -c 'ulimit -Sn 1024 && "$@"' - "$cordon" run -- /usr/bin/python3 -c "$fill"
+	[ "$output" = 109 ]
+	[ -e full ]
+	rm full later
+	run -0 bash -c 'ulimit -n 1024 && "$@"' - "$cordon" run -- /usr/bin/python3 -c "$fill"
+	[ "$output" = 109$'\n'109 ]
+	[ -e later ]
+}
+
 @test "every key of the result is there" {
 	run "$cordon" run --json -- true
 	json "set(d) == set('''run_id exit_code signal timed_out oom_killed limit blocked error
