@@ -505,6 +505,9 @@ static bool hand_over(struct reader *r)
 		if (r->fds[i] >= 0)
 			fds[n++] = r->fds[i];
 	}
+	/* What is not told is not what was told of another. */
+	if (r->req.op == GUARD_EXEC)
+		memset(&r->program, 0, sizeof(r->program));
 	rc = guard_send(r->w->sock, &r->req, GUARD_REQUEST_HEAD + r->req.n_old + r->req.n_new, fds,
 			n);
 	if (rc == -ETOOMANYREFS)
