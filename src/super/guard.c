@@ -201,6 +201,7 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	g->n_pairs++;
 	s.worker = (struct guard_worker){ .listener = g->o.listener, .init = g->o.init,
 					  .denials = g->deny, .proc = -1, .shared = g->shared,
+					  .cpu = &g->shared->cpus[g->n_pairs - 1],
 					  .names = &g->names, .commands = &g->commands };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0) {
 		close(s.trouble);

@@ -196,6 +196,7 @@ struct guard_shared {
 	 * else can change the path of a directory between judging and acting. */
 	pthread_rwlock_t lock;
 	atomic_ullong lost;		/* refusals nobody read */
+	atomic_int cpus[N_GUARD_PAIRS];	/* that a pair shares, and 1; 0: none yet */
 	bool root_known;		/* under the lock, as what follows */
 	uint64_t root_mount, root_inode;
 };
@@ -209,6 +210,8 @@ struct guard_worker {
 	int self;			/* actor: its own folder there */
 	int mounts;			/* actor: the mounts of the tree, as text */
 	struct guard_shared *shared;
+	atomic_int *cpu;		/* the pair's, of `shared` */
+	unsigned n_calls;		/* so far */
 	struct guard_names *names;
 	struct guard_commands *commands;
 };
@@ -221,6 +224,8 @@ void guard_answer(int listener, uint64_t id, int rc);
 /* Let the caller do it itself. */
 void guard_go_on(int listener, uint64_t id);
 bool guard_is_valid(int listener, uint64_t id);
+/* For each call: after a few, both of the pair stay on one CPU. */
+void guard_share_cpu(struct guard_worker *w);
 /* Report a refusal; see struct guard_denial. */
 void guard_report(const struct guard_worker *w, size_t rule, const char *what);
 

@@ -578,6 +578,8 @@ void guard_reader_loop(struct guard_worker *w)
 
 		memset(&call, 0, sizeof(call));
 		rc = guard_rc(ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, &call));
+		if (rc == 0)
+			guard_share_cpu(w);
 		if (rc == 0 && !serve(&r, &call))
 			return;
 		/* ENOENT: that caller is gone; or the last one of all. */

@@ -389,6 +389,7 @@ void guard_actor_loop(struct guard_worker *w)
 	while ((n = guard_recv(w->sock, &a.req, sizeof(a.req), fds, &n_fds)) > 0) {
 		if (!take_request(&a, (size_t)n, fds, n_fds) || enter_root(&a) < 0)
 			return;
+		guard_share_cpu(w);
 		a.links = 0;
 		a.opened = -1;
 		umask(a.req.umask);
