@@ -40,7 +40,7 @@ struct known {
 };
 
 struct reader {
-	const struct guard_worker *w;
+	struct guard_worker *w;
 	struct known known[N_KNOWN];	/* by number */
 	char own[4096];			/* our uid, gid and groups, as status has them */
 	bool told_root;			/* the actor has it */
@@ -538,6 +538,7 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 	bool good = true;
 	int rc;
 
+	guard_share_cpu(r->w);
 	if (r->w->init && (pid_t)call->pid == r->w->init)
 		return serve_init(r->w, call->id);
 	memset(&r->req, 0, GUARD_REQUEST_HEAD);
@@ -578,8 +579,6 @@ void guard_reader_loop(struct guard_worker *w)
 
 		memset(&call, 0, sizeof(call));
 		rc = guard_rc(ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, &call));
-		if (rc == 0)
-			guard_share_cpu(w);
 		if (rc == 0 && !serve(&r, &call))
 			return;
 		/* ENOENT: that caller is gone; or the last one of all. */
