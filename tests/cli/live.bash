@@ -22,6 +22,11 @@ nothing_lives() {
 	[ -z "$(ls -A "$live" 2>/dev/null)" ]
 }
 
+# A run is not in the list in its first moments: most have ended by then.
+is_listed() {
+	[ "$("$cordon" ps --json)" != "[]" ]
+}
+
 # Is there JSON in $output, and does the Python expression over d hold?
 json() {
 	grep '^[[{]' <<<"$output" | /usr/bin/python3 -c "

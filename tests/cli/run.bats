@@ -760,15 +760,13 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$(echo in | "$cordon" run --no-sandbox -- cat 2>/dev/null)" = in ]
 }
 
-is_listed() { [ "$("$cordon" ps --json)" != "[]" ]; }
-
 @test "ps and kill" {
 	[ -z "$("$cordon" ps)" ]
 	[ "$("$cordon" ps --json)" = "[]" ]
 	"$cordon" run -- sh -c "trap '' TERM; touch ready; while :; do sleep 0.1; done" &
 	pid=$!
 	soon test -e ready
-	soon is_listed		# a run is not, in its first moments
+	soon is_listed
 	output=$("$cordon" ps --json)
 	json "len(d) == 1 and d[0]['pid'] == $pid and d[0]['cwd'] == '$work'"
 	json "'touch ready' in d[0]['command']"
@@ -796,6 +794,7 @@ is_listed() { [ "$("$cordon" ps --json)" != "[]" ]; }
 	"$cordon" run -- sh -c 'touch ready; sleep 100' "$(printf '\302\233x\177')" &
 	pid=$!
 	soon test -e ready
+	soon is_listed
 	out=$("$cordon" ps)
 	[[ "$out" == *'a\x1b]0;owned\x07\n(session)\nvictim: sh -c touch ready; sleep 100 \x9bx\x7f' ]]
 	run "$cordon" kill victim

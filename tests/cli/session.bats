@@ -374,6 +374,7 @@ TOML
 	printf '[phase.shut.network]\nmode = "no-network"\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
 	"$cordon" run -- sh -c 'touch ready; sleep 30' 3>&- &
 	soon test -e ready
+	soon is_listed
 	id=$(ls "$live")
 	"$cordon" session status "$id" --json | grep -q '"session":false.*"allow":\["a.test"\]'
 	[ "$("$cordon" session allow "$id" b.test)" = "generation 2" ]
@@ -384,6 +385,7 @@ TOML
 	rm ready
 	"$cordon" run --network no-network -- sh -c 'touch ready; sleep 30' 3>&- &
 	soon test -e ready
+	soon is_listed
 	run -125 "$cordon" session allow "$(ls "$live")" b.test
 	grep -q 'started without a gate' <<<"$output"
 	"$cordon" kill "$(ls "$live")"
