@@ -3,21 +3,6 @@
 
 #include "base/name.h"
 
-struct str guard_status(struct str status, const char *key)
-{
-	size_t n = strlen(key);
-
-	while (status.n) {
-		size_t end = str_find(status, '\n');
-		struct str line = str_first(status, end);
-
-		if (line.n > n && line.s[n] == ':' && memcmp(line.s, key, n) == 0)
-			return str_trim(str_from_pos(line, n + 1));
-		status = str_from_pos(status, end < status.n ? end + 1 : end);
-	}
-	return STR("");
-}
-
 /* --- reading names ---------------------------------------------------------- */
 
 static int add_part(struct guard_names *g, struct guard_name *name, struct str part,

@@ -79,8 +79,6 @@ enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_t from);
 /* What stands where the first parts of a name, but not all, lead to. */
 enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts);
-/* The value of a line of /proc/PID/status; empty when there is none. */
-struct str guard_status(struct str status, const char *key);
 
 /* --- what crosses the socket ------------------------------------------------ */
 

@@ -23,6 +23,7 @@
 
 #include "base/fd.h"
 #include "plan/guard_filter.h"
+#include "super/proc_read.h"
 
 #define N_KNOWN		64	/* callers whose files stay open */
 
@@ -207,8 +208,8 @@ static int find_caller(struct reader *r, char *status, size_t n)
 /* Whose rights: the lines that must be equal for caller and actor. */
 static int rights_of(struct str status, char *out, size_t n)
 {
-	struct str uid = guard_status(status, "Uid"), gid = guard_status(status, "Gid");
-	struct str groups = guard_status(status, "Groups");
+	struct str uid = proc_find_line(status, "Uid:"), gid = proc_find_line(status, "Gid:");
+	struct str groups = proc_find_line(status, "Groups:");
 	int used = snprintf(out, n, "%.*s|%.*s|%.*s", (int)uid.n, uid.s, (int)gid.n, gid.s,
 			    (int)groups.n, groups.s);
 
@@ -241,11 +242,11 @@ static int take_status(struct reader *r, struct str status)
 
 	if (rights_of(status, rights, sizeof(rights)) < 0 || strcmp(rights, r->own) != 0)
 		return -EPERM;
-	r->req.umask = octal(guard_status(status, "Umask"));
-	r->req.tgid = last_number(guard_status(status, "NStgid"));
-	r->req.tid = last_number(guard_status(status, "NSpid"));
-	r->tgid = last_number(guard_status(status, "Tgid"));
-	r->is_traced = !str_is(guard_status(status, "TracerPid"), "0");
+	r->req.umask = octal(proc_find_line(status, "Umask:"));
+	r->req.tgid = last_number(proc_find_line(status, "NStgid:"));
+	r->req.tid = last_number(proc_find_line(status, "NSpid:"));
+	r->tgid = last_number(proc_find_line(status, "Tgid:"));
+	r->is_traced = !str_is(proc_find_line(status, "TracerPid:"), "0");
 	return r->tgid > 0 ? 0 : -EPERM;
 }
 

@@ -17,6 +17,21 @@
 
 #include "base/fd.h"
 
+struct str proc_find_line(struct str text, const char *start)
+{
+	size_t n = strlen(start);
+
+	while (text.n) {
+		size_t end = str_find(text, '\n');
+		struct str line = str_first(text, end);
+
+		if (line.n >= n && memcmp(line.s, start, n) == 0)
+			return str_trim(str_from_pos(line, n));
+		text = str_from_pos(text, end < text.n ? end + 1 : end);
+	}
+	return STR("");
+}
+
 #define CHUNK_BYTES	8192
 
 /* A file by lines; one longer than the chunk is given cut. */

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/str.h"
+
 /* Bytes, but for the threads; from status. */
 struct proc_status {
 	int64_t anon, shmem;		/* resident */
@@ -18,6 +20,10 @@ struct proc_status {
 	int64_t threads;
 	bool has_memory;		/* not so once its first thread has ended */
 };
+/* What stands behind `start` in the line that begins with it, trimmed; empty when there is
+ * none.  Every line of a status but the first is the kernel's own, and that one has no line
+ * ends in it. */
+struct str proc_find_line(struct str text, const char *start);
 bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret);
 
 /* The memory of a process whose first thread has ended before the others is that of

@@ -28,6 +28,7 @@
 #include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "super/proc_read.h"
 
 #define ROUNDS		8
 #define HOLDS		10	/* one that waits for its vfork'ed child does not stop */
@@ -60,20 +61,6 @@ static bool read_file(int dir, const char *path, char text[TEXT_BYTES])
 		n += (size_t)got;
 	text[n] = '\0';
 	return got == 0 && n > 0;
-}
-
-/* What stands behind `key` in its line; nothing where there is none.  Every line but the
- * first of a status is the kernel's own, and that one has no line ends in it. */
-static struct str find_line(const char *text, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0)
-			return (struct str){ line + n, strcspn(line + n, "\n") };
-	}
-	return (struct str){ "", 0 };
 }
 
 /* The entries of a folder that are numbers: each is given to `see` with its name.
@@ -248,7 +235,7 @@ static bool has_threads(int proc_fd, const char *pid, size_t n)
 
 	snprintf(path, sizeof(path), "%.10s/status", pid);
 	return read_file(proc_fd, path, text) &&
-	       strtoull(find_line(text, "Threads:").s, NULL, 10) == n;
+	       strtoull(proc_find_line(str_from(text), "Threads:").s, NULL, 10) == n;
 }
 
 static bool add_tasks(const char *pid, void *arg)
@@ -291,7 +278,7 @@ static bool has_processes(int proc_fd, pid_t tid, int64_t most)
 	if (!read_file(proc_fd, path, text))
 		return false;
 	/* "unlimited" is no number. */
-	has = strtoull(find_line(text, "Max processes").s, NULL, 10);
+	has = strtoull(proc_find_line(str_from(text), "Max processes").s, NULL, 10);
 	return has > 0 && has <= (uint64_t)most;
 }
 
@@ -306,11 +293,11 @@ static bool is_settled(int proc_fd, pid_t tid, const struct task_bounds *b, stru
 	snprintf(path, sizeof(path), "%d/status", tid);
 	if (!read_file(proc_fd, path, text))
 		return false;	/* gone: who comes from it is in the next list */
-	state = find_line(text, "State:\t");
+	state = proc_find_line(str_from(text), "State:");
 	if (state.n && strchr("ZX", state.s[0]))
 		return true;
 	return bound && state.n && strchr("STt", state.s[0]) &&
-	       (!b->cpus || str_eq(find_line(text, CPUS_KEY), mask));
+	       (!b->cpus || str_eq(proc_find_line(str_from(text), CPUS_KEY), mask));
 }
 
 static bool has(const struct tasks *t, pid_t tid)
@@ -325,7 +312,7 @@ static bool are_all_settled(struct tasks *settled, const struct task_bounds *b)
 	struct tasks now = { .proc_fd = settled->proc_fd }, next = now;
 	char text[TEXT_BYTES];
 	bool all = read_file(now.proc_fd, "1/status", text) && list_tasks(&now);
-	struct str mask = find_line(text, CPUS_KEY);
+	struct str mask = proc_find_line(str_from(text), CPUS_KEY);
 
 	for (size_t i = 0; i < now.n; i++) {
 		bool before = has(settled, now.list[i]);
@@ -390,6 +377,13 @@ static bool find_stopped(pid_t init, struct stopped *ret)
 	return true;
 }
 
+static bool is_stopped(const char *status)
+{
+	struct str state = proc_find_line(str_from(status), "State:");
+
+	return state.n && state.s[0] == 'T';
+}
+
 static void stop_again(struct stopped *s)
 {
 	char path[32], text[TEXT_BYTES];
@@ -399,7 +393,7 @@ static void stop_again(struct stopped *s)
 		snprintf(path, sizeof(path), "/proc/%d/status", s->list[i].pid);
 		/* Until init has let it go on, which is for all the same time. */
 		for (; rounds > 0 && read_file(AT_FDCWD, path, text) &&
-		     find_line(text, "State:\tT").n; rounds--)
+		     is_stopped(text); rounds--)
 			usleep(ROUND_US);
 		sys_pidfd_send_signal(s->list[i].pidfd, SIGSTOP);
 		close(s->list[i].pidfd);
