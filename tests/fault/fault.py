@@ -6,7 +6,6 @@ the exit code is 125 (or 2, or 126, 127 where that is what failed) with a
 message, or it runs confined; and nothing is left.
 """
 
-import glob
 import json
 import os
 import re
@@ -16,6 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "suite"))
+from groups import dead_groups  # noqa: E402
 from vectors import Tap  # noqa: E402
 
 CORDON = os.environ["CORDON"]
@@ -60,11 +60,7 @@ CONFINED = "0000000000000000 1 2 no"
 def leftovers():
     """What a run could leave behind: mounts and groups."""
     with open("/proc/self/mountinfo", encoding="utf-8") as f:
-        mounts = f.read().splitlines()
-    groups = glob.glob("/sys/fs/cgroup/*/cordon-[0-9]*") + glob.glob("/sys/fs/cgroup/cordon-[0-9]*")
-    # Named by the supervisor; others may run meanwhile.
-    return {*mounts, *(g for g in groups
-                       if not os.path.exists("/proc/" + g.split("cordon-")[1].split("-")[0]))}
+        return {*f.read().splitlines(), *dead_groups()}
 
 
 def leave_others():
