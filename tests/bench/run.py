@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """What a run costs: bare, in a cordon, by the library, and in other sandboxes.
 
-All alternate, so that each sees the same machine, and the median of the faster
-half counts; as root all of it goes before whatever else the machine does.  Started by vfork from a small program (posix_spawn), so that the
-caller's size does not count.  Also: runs a second with one and two workers, and
-the private memory of what supervises a command that sleeps.
+All alternate, so that each sees the same machine, in another order each time, since
+the kernel takes namespaces apart while the next one runs.  The median of the faster
+half counts; as root all of it goes before whatever else the machine does.  Started by
+vfork from a small program (posix_spawn), so that the caller's size does not count.
+Also: runs a second with one and two workers, and the private memory of what supervises
+a command that sleeps.
 
 The others get no more to do than cordon does: namespaces of their own and no
 network, but less than its mounts, no Landlock, no guarded names and no limits;
@@ -13,6 +15,7 @@ only firejail and crun filter system calls as well.
 
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -26,6 +29,7 @@ CORDON = os.environ["CORDON"]
 CALL = os.path.join(os.environ["CORDON_BUILD"], "tests/bench/call")
 ROUNDS = int(os.environ.get("CORDON_BENCH_ROUNDS", "200"))
 NULL = os.open("/dev/null", os.O_RDWR)
+ORDER = random.Random(1)
 STREAMS = [(os.POSIX_SPAWN_DUP2, NULL, n) for n in range(3)]
 
 # At most so many times as long as bare, and as each of the others.  `git status`
@@ -188,6 +192,10 @@ def cordon_argv(command, *options):
     return [CORDON, "run", "--no-policy", *options, "--", *command]
 
 
+def in_some_order(ways):
+    return ORDER.sample(list(ways.items()), len(ways))
+
+
 def typical(times):
     return statistics.median(sorted(times)[: max(len(times) // 2, 1)])
 
@@ -202,7 +210,7 @@ def compare(name, command, peers, rounds):
     ways.update((peer, Program(peers.argv(peer, command))) for peer in peers.names)
     times = {way: [] for way in ways}
     for round_ in range(rounds + 2):
-        for way, it in ways.items():
+        for way, it in in_some_order(ways):
             took = it.spend()
             if round_ >= 2:
                 times[way].append(took)
@@ -275,7 +283,7 @@ def throughput(peers, workers, slices=4, seconds=0.5):
                 if peer != "crun" or workers == 1)
     total = dict.fromkeys(ways, 0)
     for _ in range(slices):
-        for way, argv in ways.items():
+        for way, argv in in_some_order(ways):
             total[way] += count(argv, workers, seconds)
     with_workers = f"{workers} worker{'s' * (workers > 1)}"
     rate = {way: n / slices / seconds for way, n in total.items()}
