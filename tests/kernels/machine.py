@@ -9,7 +9,7 @@ from fetch import Missing
 QEMU = "qemu-system-x86_64"
 # cmpxchg16b is emulated badly in QEMU 7.2 with several CPUs: kernels fault on it.
 MEMORY_MB = 1536
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 300
 
 
 class Start:
