@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "super/caller.h"
 #include "super/report.h"
 #include "super/run_priv.h"
@@ -81,7 +81,7 @@ static int start(struct bare *b, struct cordon_err *err)
 	b->pid = clone(bare_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, b);
 	if (b->pid < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start the command");
-	b->pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0);
+	b->pidfd = pidfd_of(b->pid);
 	if (b->pidfd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch the command");
 	stdio_started(&b->stdio);

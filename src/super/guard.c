@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "super/aside.h"
 #include "super/guard_priv.h"
 #include "super/run_priv.h"
@@ -174,7 +175,7 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 	}
 	if (pid < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot start a process of the guard");
-	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	*ret_pidfd = pidfd_of(pid);
 	if (*ret_pidfd < 0) {
 		err_sys(err, CORDON_E_HOST, "cannot watch the guard");
 		kill(pid, SIGKILL);
@@ -219,8 +220,8 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 static void kill_all(const struct guard *g)
 {
 	for (size_t i = 0; i < g->n_pairs; i++) {
-		syscall(SYS_pidfd_send_signal, g->pairs[i].actor, SIGKILL, NULL, 0);
-		syscall(SYS_pidfd_send_signal, g->pairs[i].reader, SIGKILL, NULL, 0);
+		pidfd_signal(g->pairs[i].actor, SIGKILL);
+		pidfd_signal(g->pairs[i].reader, SIGKILL);
 	}
 }
 

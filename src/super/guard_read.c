@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "plan/guard_filter.h"
 #include "super/proc_read.h"
 
@@ -301,7 +302,7 @@ static int take_socket(struct reader *r, int fd)
 	if (!str_starts(str_from(there), "socket:"))
 		return -ENOTSOCK;
 	if (pidfd < 0)
-		pidfd = (int)syscall(SYS_pidfd_open, r->tgid, 0);
+		pidfd = pidfd_of(r->tgid);
 	rc = guard_rc(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
 	if (rc < 0)
 		return rc;

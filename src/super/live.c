@@ -26,6 +26,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/pidfd.h"
 #include "super/limiter.h"
 
 #define MAX_ABOUT	(24u << 10)	/* bytes of its file: a path of four times its length */
@@ -472,7 +473,7 @@ static int find_entry(const struct entry *e, void *arg, struct cordon_err *err U
 	    (!e->name || !e->name[0] || strcmp(s->id, e->name) != 0))
 		return 0;
 	memcpy(s->folder, e->folder, sizeof(s->folder));
-	s->pidfd = e->dead ? -1 : (int)syscall(SYS_pidfd_open, e->pid, 0);
+	s->pidfd = e->dead ? -1 : pidfd_of(e->pid);
 	/* The descriptor is of the process that was looked at, or of none. */
 	if (s->pidfd >= 0 && start_time(e->pid) != e->ticks)
 		fd_close(&s->pidfd);
@@ -569,9 +570,9 @@ int live_kill(const char *id, struct cordon_err *err)
 	end.si_uid = getuid();
 	end.si_value.sival_int = LIVE_END;
 	syscall(SYS_pidfd_send_signal, s.pidfd, SIGTERM, &end, 0);
-	syscall(SYS_pidfd_send_signal, s.pidfd, SIGCONT, NULL, 0);
+	pidfd_signal(s.pidfd, SIGCONT);
 	if (!has_ended(s.pidfd, KILL_WAIT_MS))
-		syscall(SYS_pidfd_send_signal, s.pidfd, SIGKILL, NULL, 0);
+		pidfd_signal(s.pidfd, SIGKILL);
 	rc = has_ended(s.pidfd, KILL_WAIT_MS);
 	close(s.pidfd);
 	if (!rc)

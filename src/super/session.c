@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/native/command.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/pidfd.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/result_message.h"
@@ -557,7 +557,7 @@ static int watch(struct session *s, struct cordon_err *err)
 		return -1;
 	if (!s->o->owner)
 		return 0;
-	s->owner = (int)syscall(SYS_pidfd_open, s->o->owner, 0);
+	s->owner = pidfd_of(s->o->owner);
 	if (s->owner < 0)
 		return err_sys(err, CORDON_E_USAGE, "--owner: there is no process %d",
 			       s->o->owner);

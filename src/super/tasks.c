@@ -25,8 +25,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "backend/native/syscalls.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/str.h"
 #include "super/proc_read.h"
 
@@ -365,8 +365,7 @@ static bool find_stopped(pid_t init, struct stopped *ret)
 		return false;
 	for (size_t i = 0; i < all.n && ret->n < ARRAY_SIZE(ret->list); i++) {
 		const struct person *p = &all.list[i];
-		int fd = p->is_inside && p->state == 'T' ?
-			     (int)syscall(SYS_pidfd_open, p->pid, 0) : -1;
+		int fd = p->is_inside && p->state == 'T' ? pidfd_of(p->pid) : -1;
 
 		if (fd < 0)
 			continue;
@@ -395,7 +394,7 @@ static void stop_again(struct stopped *s)
 		for (; rounds > 0 && read_file(AT_FDCWD, path, text) &&
 		     is_stopped(text); rounds--)
 			usleep(ROUND_US);
-		sys_pidfd_send_signal(s->list[i].pidfd, SIGSTOP);
+		pidfd_signal(s->list[i].pidfd, SIGSTOP);
 		close(s->list[i].pidfd);
 	}
 }

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/native/syscalls.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
@@ -262,7 +262,7 @@ bool tree_is_gone(const struct tree *t)
 void tree_kill(const struct tree *t)
 {
 	if (t->plan->clone_flags & CLONE_NEWPID)
-		sys_pidfd_send_signal(t->child.pidfd, SIGKILL);
+		pidfd_signal(t->child.pidfd, SIGKILL);
 	else
 		native_send(&t->child, NATIVE_TERMINATE, SIGKILL);
 }
@@ -278,7 +278,7 @@ void tree_wait(struct tree *t)
 	guard_end(t->guard);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
-	sys_pidfd_send_signal(t->child.pidfd, SIGKILL);
+	pidfd_signal(t->child.pidfd, SIGKILL);
 	while (waitpid(t->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
 }

@@ -21,7 +21,6 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@
 #include "base/folder.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/pidfd.h"
 #include "super/live.h"
 #include "text/value.h"
 
@@ -396,7 +396,7 @@ static void start_job(struct job *job)
 		if (job->pid == 0)
 			job_main(job, parent);
 		if (job->pid > 0)
-			job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
+			job->pidfd = pidfd_of(job->pid);
 		if (job->pid < 0 || job->pidfd < 0)
 			rc = err_sys(&err, CORDON_E_SETUP, "cannot start a process");
 	}

@@ -15,6 +15,7 @@
 #include "backend/native/syscalls.h"
 #include "base/cpus.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 
 /* ---- clone -------------------------------------------------------------- */
 
@@ -46,7 +47,7 @@ static int write_maps(const struct plan *p, pid_t pid, struct cordon_err *err)
 
 static void kill_child(struct native_child *c)
 {
-	sys_pidfd_send_signal(c->pidfd, SIGKILL);
+	pidfd_signal(c->pidfd, SIGKILL);
 	while (waitpid(c->pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	fd_close(&c->pidfd);
@@ -194,7 +195,7 @@ int native_recv(const struct native_child *c, struct native_message *ret, struct
 
 	if (rc != NATIVE_FDS_LOST)
 		return rc;
-	sys_pidfd_send_signal(c->pidfd, SIGKILL);
+	pidfd_signal(c->pidfd, SIGKILL);
 	*ret = (struct native_message){ .kind = NATIVE_FAILED };
 	err_set(&ret->err, CORDON_E_SETUP,
 		"there is no room for init's descriptors; raise the limit of open files");

@@ -43,9 +43,4 @@ static inline int sys_fsmount(int fd, unsigned attrs)
 	return (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attrs);
 }
 
-static inline int sys_pidfd_send_signal(int pidfd, int sig)
-{
-	return (int)syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
-}
-
 #endif
