@@ -171,11 +171,10 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 
 @test "a reader that goes away, and one that never reads, do not hold up a run" {
 	mkfifo "$HOME/pipe"
-	sleep 60 <>"$HOME/pipe" 3>&- &
-	reader=$!
+	exec 8<>"$HOME/pipe"
 	run timeout 60 "$cordon" run --audit "$HOME/pipe" --protect '**/.x' -- \
-		sh -c 'for i in $(seq 2000); do true 2>/dev/null >.x; done; exit 5'
-	kill "$reader"
+		sh -c 'for i in $(seq 2000); do true 2>/dev/null >.x; done; exit 5' 8>&-
+	exec 8>&-
 	[ "$status" -eq 5 ]
 	grep -q 'events of this run are not in the audit log' <<<"$output"
 	(head -n 1 <"$HOME/pipe" >"$HOME/first"; touch "$work/gone") 3>&- &
