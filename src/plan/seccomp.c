@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -263,10 +265,20 @@ static size_t test_setsockopt(struct emitter *e, unsigned arg)
 }
 
 /* TIOCSTI and TIOCLINUX type into the terminal, which may be the caller's;
- * TIOCCONS takes the console's output; a line discipline is kernel code. */
+ * TIOCCONS takes the console's output; a line discipline is kernel code.  Keys of
+ * encryption are the file system's, for all its folders, and names can be hidden and
+ * shown again by them; flags of files say what names are alike.  Answered as by a file
+ * system without them. */
 static size_t test_ioctl(struct emitter *e, unsigned arg)
 {
-	return load_low(e, arg, ONE_OF(e, e->eperm, e->allow, TIOCSETD, TIOCCONS, TIOCLINUX,
+	size_t no_such = refuse(e, ENOTTY);
+	size_t next = ONE_OF(e, no_such, e->allow, FS_IOC_SET_ENCRYPTION_POLICY,
+			     FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY,
+			     FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS, FS_IOC_SETFLAGS,
+			     FS_IOC_FSSETXATTR);
+
+	next = proceed(e, next);
+	return load_low(e, arg, ONE_OF(e, e->eperm, next, TIOCSETD, TIOCCONS, TIOCLINUX,
 				       TIOCSTI));
 }
 
@@ -281,13 +293,15 @@ static size_t test_pipe_size(struct emitter *e, unsigned arg)
 }
 
 /* Locks of open files stand in every list of locks, as nobody's: whose memory they are
- * cannot be told.  Programs take EINVAL for a kernel that is older than them. */
+ * cannot be told.  With a lease, which needs no right to write, whoever opens the file
+ * outside has to wait.  Programs take EINVAL for a kernel or a file system without them. */
 static size_t test_fcntl(struct emitter *e, unsigned arg)
 {
 	size_t older = refuse(e, EINVAL);
 	size_t next = e->o->buffers ? e->allow : test_pipe_size(e, arg + 1);
 
-	return load_low(e, arg, ONE_OF(e, older, next, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW));
+	return load_low(e, arg, ONE_OF(e, older, next, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
+				       F_SETLEASE));
 }
 
 static size_t test_prctl(struct emitter *e, unsigned arg)
@@ -321,16 +335,20 @@ static size_t test_setrlimit(struct emitter *e, unsigned arg)
 	return load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, pretend, e->allow));
 }
 
-/* The same; but whoever also asks what it was would be told nothing. */
+/* The same; but whoever also asks what it was would be told nothing.  Nobody sets the
+ * limits of init, whose uid is the command's. */
 static size_t test_prlimit(struct emitter *e, unsigned arg)
 {
-	size_t pretend = refuse(e, 0), next;
+	size_t pretend = refuse(e, 0), next, init;
 
 	next = load_low(e, arg + 2, branch(e, BPF_JEQ, 0, pretend, e->eperm));
 	pretend = load_high(e, arg + 2, branch(e, BPF_JEQ, 0, next, e->eperm));
 	next = load_low(e, arg + 1, branch(e, BPF_JEQ, 0, e->allow, pretend));
 	next = load_high(e, arg + 1, branch(e, BPF_JEQ, 0, next, pretend));
-	return load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, next, e->allow));
+	next = load_low(e, arg, branch(e, BPF_JEQ, RLIMIT_CORE, next, e->allow));
+	init = load_low(e, arg + 1, branch(e, BPF_JEQ, 0, e->allow, e->eperm));
+	init = load_high(e, arg + 1, branch(e, BPF_JEQ, 0, init, e->eperm));
+	return load_low(e, arg - 1, branch(e, BPF_JEQ, 1, init, next));
 }
 
 /* Pages that the machine's owner has set apart: no limit of memory counts them.

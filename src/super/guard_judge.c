@@ -51,11 +51,14 @@ static bool is_place_of(const struct guard_name *name, size_t n, int dir, const 
 		fd_close(&at);
 		at = next;
 	}
-	if (!tail || at < 0)
+	if (!tail)
 		return false;
+	if (at < 0)
+		return true;	/* what cannot be told may be so */
 	snprintf(place, sizeof(place), "%.*s", (int)(name->raw[n_path].s - name->text), name->text);
-	return fstat(at, &here) == 0 && stat(place, &st) == 0 && st.st_dev == here.st_dev &&
-	       st.st_ino == here.st_ino;
+	if (stat(place, &st) < 0)
+		return guard_is_closed(place);
+	return fstat(at, &here) < 0 || (st.st_dev == here.st_dev && st.st_ino == here.st_ino);
 }
 
 /* The same directory can be mounted in two places: a name is also guarded when

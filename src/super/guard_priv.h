@@ -71,6 +71,9 @@ void guard_names_release(struct guard_names *g);
 /* Add the places to which symbolic links of this process's root lead the
  * absolute names. */
 int guard_names_settle(struct guard_names *g, struct cordon_err *err) MUST_USE;
+/* The path cannot be looked at (errno): is that because of a folder that the tree, whose
+ * own it is, can open again?  Then nobody knows what stands there. */
+bool guard_is_closed(const char *path);
 /* Judge an absolute path.  GUARD_LOOSE, GUARD_PREFIX: *ret_rests has what
  * follows. */
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,

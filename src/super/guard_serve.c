@@ -205,8 +205,12 @@ static int rename_alone(struct guard_actor *a, struct guard_place *from, struct 
 static int make_rename(struct guard_actor *a)
 {
 	cleanup_place struct guard_place from = GUARD_PLACE, to = GUARD_PLACE;
-	int rc = guard_resolve(a, a->fds[GUARD_SLOT_OLD], old_text(a), &from);
+	int rc;
 
+	/* With RENAME_WHITEOUT a device would come to stand at the old name. */
+	if (a->req.flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	rc = guard_resolve(a, a->fds[GUARD_SLOT_OLD], old_text(a), &from);
 	if (rc == 0)
 		rc = guard_resolve(a, a->fds[GUARD_SLOT_NEW], new_text(a), &to);
 	if (rc < 0)
@@ -220,16 +224,18 @@ static int make_rename(struct guard_actor *a)
 /* --- bind ------------------------------------------------------------------- */
 
 /* Bind to a path.  The kernel keeps the text for getsockname(), so it gets the
- * caller's own, from the caller's directory: while we are alone the path leads
- * where we have just been.  Not so through procfs, where only we can follow:
+ * caller's own, from the caller's directory: we are alone, so the path leads
+ * where we go first.  Not so through procfs, where only we can follow:
  * then the last component has to do. */
 static int bind_alone(struct guard_actor *a, struct guard_place *p)
 {
 	int sock = a->fds[GUARD_SLOT_SOCKET], base = a->fds[GUARD_SLOT_NEW];
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	enum guard_verdict verdict = GUARD_HELD;
-	int rc = guard_judge(a, p, &verdict);
+	int rc = guard_resolve(a, base, new_text(a), p);
 
+	if (rc == 0)
+		rc = guard_judge(a, p, &verdict);
 	if (rc < 0)
 		return rc;
 	if (verdict >= GUARD_PREFIX)
@@ -262,9 +268,6 @@ static int make_bind(struct guard_actor *a)
 		return guard_rc(bind(a->fds[GUARD_SLOT_SOCKET], (const struct sockaddr *)&addr,
 				     (socklen_t)a->req.n_old));
 	}
-	rc = guard_resolve(a, a->fds[GUARD_SLOT_NEW], new_text(a), &p);
-	if (rc < 0)
-		return rc;
 	guard_lock(a, true);
 	rc = bind_alone(a, &p);
 	if (chdir("/") < 0)

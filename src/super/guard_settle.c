@@ -62,10 +62,31 @@ static bool lacks(struct ground *g, struct str folder, const char *name)
 	return listing_lacks(&g->names, name);
 }
 
+bool guard_is_closed(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+		return false;
+	if (errno != EACCES || strlen(path) >= sizeof(folder))
+		return true;
+	memcpy(folder, path, strlen(path) + 1);
+	while (stat(folder, &st) < 0) {
+		char *slash = strrchr(folder, '/');
+
+		if (!slash || !folder[1] || errno != EACCES)
+			return true;
+		slash[slash == folder] = '\0';
+	}
+	return st.st_uid == geteuid();
+}
+
 enum step {
 	STEP_PLAIN,
 	STEP_MISSING,
-	STEP_UNKNOWN
+	STEP_UNKNOWN,
+	STEP_CLOSED
 };
 
 /* One part further: `path` ends behind it, `part` is where it begins. */
@@ -86,13 +107,13 @@ static enum step look(struct ground *g, struct str path, size_t part)
 	if (errno == ENOENT || errno == ENOTDIR)
 		return STEP_MISSING;
 	if (errno != EINVAL)
-		return STEP_UNKNOWN;
+		return guard_is_closed(text) ? STEP_CLOSED : STEP_UNKNOWN;
 	g->plain[g->n_plain++ % N_PLAIN] = path;
 	return STEP_PLAIN;
 }
 
 /* Is there no link on the way, as far as there is anything? */
-static bool is_plain_way(struct ground *g, struct str path)
+static enum step look_along(struct ground *g, struct str path)
 {
 	for (size_t at = 1; at <= path.n;) {
 		size_t n = str_find(str_from_pos(path, at), '/');
@@ -100,13 +121,18 @@ static bool is_plain_way(struct ground *g, struct str path)
 		enum step s;
 
 		if (!part.n || str_is(part, ".") || str_is(part, ".."))
-			return false;
+			return STEP_UNKNOWN;
 		s = look(g, str_first(path, at + n), at);
 		if (s != STEP_PLAIN)
-			return s == STEP_MISSING;
+			return s;
 		at += n + 1;
 	}
-	return true;
+	return STEP_PLAIN;
+}
+
+static int say_closed(const char *path, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_HOST, "'%s' is closed to the guard", path);
 }
 
 int guard_names_settle(struct guard_names *g, struct cordon_err *err)
@@ -116,14 +142,21 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 
 	for (size_t i = 0; i < n; i++) {
 		const char *text = g->items[i].text, *real;
+		enum step way = g->items[i].anywhere ? STEP_PLAIN :
+						       look_along(&ground, str_from(text));
+		struct stat st;
 
-		if (g->items[i].anywhere || is_plain_way(&ground, str_from(text)))
+		if (way == STEP_CLOSED)
+			return say_closed(text, err);
+		if (way != STEP_UNKNOWN)
 			continue;
 		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
 			if (err->code != CORDON_E_POLICY)
 				return -1;
 			continue;	/* links that lead nowhere */
 		}
+		if (lstat(real, &st) < 0 && guard_is_closed(real))
+			return say_closed(real, err);
 		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 &&
 		    guard_names_add(g, real, err) < 0)
 			return -1;

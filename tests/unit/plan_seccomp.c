@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -268,6 +270,15 @@ static const struct row rows[] = {
 	{ SYS_ioctl, { 0, TIOCSCTTY }, BOTH(ALLOW), false },
 	{ SYS_ioctl, { 0, TIOCGWINSZ }, BOTH(ALLOW), false },
 	{ SYS_ioctl, { TIOCSTI, FIONREAD }, BOTH(ALLOW), false },
+	{ SYS_ioctl, { 3, FS_IOC_GETFLAGS }, BOTH(ALLOW), false },
+	{ SYS_ioctl, { 3, FS_IOC_SETFLAGS }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_ioctl, { 3, FS_IOC_FSSETXATTR }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_ioctl, { 3, FS_IOC_ADD_ENCRYPTION_KEY }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_ioctl, { 3, FS_IOC_REMOVE_ENCRYPTION_KEY }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_ioctl, { 3, UPPER | FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_ioctl, { 3, FS_IOC_SET_ENCRYPTION_POLICY }, BOTH(ERR(ENOTTY)), false },
+	{ SYS_fcntl, { 3, F_SETLEASE, F_WRLCK }, BOTH(ERR(EINVAL)), false },
+	{ SYS_fcntl, { 3, F_GETLEASE }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 0, F_SETPIPE_SZ, 65536 }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 0, F_SETPIPE_SZ, 65537 }, ALLOW, ERR(EPERM), false },
 	{ SYS_fcntl, { 0, F_SETPIPE_SZ, UPPER }, ALLOW, ERR(EPERM), true },
@@ -293,6 +304,10 @@ static const struct row rows[] = {
 	{ SYS_setrlimit, { RLIMIT_CORE, 1 }, BOTH(ERR(0)), false },
 	{ SYS_setrlimit, { UPPER | RLIMIT_CORE, 1 }, BOTH(ERR(0)), true },
 	{ SYS_setrlimit, { RLIMIT_NOFILE, 1 }, BOTH(ALLOW), false },
+	{ SYS_prlimit64, { 1, RLIMIT_CPU, 1, 0 }, BOTH(ERR(EPERM)), true },
+	{ SYS_prlimit64, { UPPER | 1, RLIMIT_CPU, UPPER, 0 }, BOTH(ERR(EPERM)), true },
+	{ SYS_prlimit64, { 1, RLIMIT_CPU, 0, 1 }, BOTH(ALLOW), true },
+	{ SYS_prlimit64, { 2, RLIMIT_CPU, 1, 0 }, BOTH(ALLOW), true },
 	{ SYS_prlimit64, { 0, RLIMIT_CORE, 0, 1 }, BOTH(ALLOW), true },
 	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, 0 }, BOTH(ERR(0)), true },
 	{ SYS_prlimit64, { 0, RLIMIT_CORE, UPPER, 0 }, BOTH(ERR(0)), true },

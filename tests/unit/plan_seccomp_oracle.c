@@ -21,6 +21,8 @@ static void test_filters_agree_with_libseccomp(void)
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -136,6 +138,11 @@ static void add_sockets(struct oracle *o, const struct seccomp_options *opt)
 static void add_values(struct oracle *o, const struct seccomp_options *opt)
 {
 	static const int ioctls[] = { TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD };
+	static const unsigned of_files[] = {
+		FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY,
+		FS_IOC_REMOVE_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS,
+		FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR,
+	};
 	static const int prctls[] = { 31, 32, 35 }, attaches[] = { 26, 50, 51, 52 };
 	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
 
@@ -152,6 +159,10 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		ADD(o, DENIES, eperm, "clone", PART(0, CLONE_FILES | CLONE_THREAD, CLONE_FILES));
 	for (int cmd = 36; cmd <= 38; cmd++)	/* F_OFD_… */
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
+	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, F_SETLEASE));
+	ADD(o, DENIES, eperm, "prlimit64", IS(0, 1), OVER(2, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(of_files); i++)
+		ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", IS(1, of_files[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(ioctls); i++)
 		ADD(o, DENIES, eperm, "ioctl", IS(1, ioctls[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(prctls); i++)
@@ -314,8 +325,8 @@ static uint64_t pick(uint64_t *state, bool upper)
 		64, 128, 262, 0x100, 04000, 0x20000, 0x40000, 0x80001, 0x800, 0xfff, 4096, 4097,
 		65535, 65536, 65537, 0100, 0101, 02755, 04755, 0644, 01777, 020644, 060644, 0100644,
 		020000000, 020200000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000,
-		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 1031,
-		1032,
+		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 1024,
+		1031, 1032, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_ADD_ENCRYPTION_KEY,
 	};
 	uint64_t v;
 

@@ -64,9 +64,11 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 		f->linked = linked;
 		f->judged = false;
 		f->n_looks = 0;
-	} else if (errno == ENOENT) {
+	} else if (errno == ENOENT && !linked) {
 		f->missing = path;
 		f->n_missing = n;
+	} else if (errno == ENOENT) {
+		errno = ELOOP;
 	}
 	return fd;
 }

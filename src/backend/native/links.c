@@ -60,6 +60,25 @@ static bool follow_text(char path[PATH_MAX], size_t *from, size_t end, int link)
 	return true;
 }
 
+/* The way ends in a folder that is closed to us.  One of another user's is closed to the
+ * command as well; its own it can open again, to whatever was not held there. */
+static int judge_closed(const struct init *in, const char *target, char *folder,
+			struct cordon_err *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = in->seen.resolve };
+	int fd = (int)syscall(SYS_openat2, in->root, *folder ? folder : "/", &how, sizeof(how));
+	struct stat st;
+	bool own = fd < 0 || fstat(fd, &st) < 0 || st.st_uid == in->plan->uid;
+
+	if (fd >= 0)
+		close(fd);
+	if (!own)
+		return 0;
+	return err_set(err, CORDON_E_HOST,
+		       "'%s' cannot be held: '%s' is closed to cordon (chmod u+rwx, or give it "
+		       "your own group)", target, folder);
+}
+
 /* Pin every link on the way to `target`, as far as it leads. */
 static int pin_links(const struct init *in, const char *target, struct cordon_err *err)
 {
@@ -79,6 +98,10 @@ static int pin_links(const struct init *in, const char *target, struct cordon_er
 		memcpy(prefix, path, end);
 		prefix[end] = '\0';
 		fd = (int)syscall(SYS_openat2, in->root, prefix, &how, sizeof(how));
+		if (fd < 0 && errno == EACCES) {
+			prefix[from] = '\0';
+			return judge_closed(in, target, prefix, err);
+		}
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return 0;
 		at = end;
@@ -96,7 +119,8 @@ static int pin_links(const struct init *in, const char *target, struct cordon_er
 	return 0;
 }
 
-/* -1 with errno; ELOOP where a link is on the way to something that is there. */
+/* -1 with errno; ELOOP where a link is on the way, though there may be nothing behind it:
+ * what the command makes there is guarded where the links lead now. */
 static int open_plain(struct init *in, const char *target, struct stat *st)
 {
 	const char *name;
@@ -105,8 +129,7 @@ static int open_plain(struct init *in, const char *target, struct stat *st)
 	if (dir < 0)
 		return -1;
 	if (in->seen.linked) {
-		if (folder_has(&in->seen, target))
-			errno = ELOOP;
+		errno = ELOOP;
 		return -1;
 	}
 	if (*name && folder_lacks(&in->seen, name)) {
@@ -151,7 +174,7 @@ int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_di
 	struct stat st = { 0 };
 
 	*ret_fd = open_plain(in, target, &st);
-	if (*ret_fd < 0 && errno == ELOOP) {
+	if (*ret_fd < 0 && (errno == ELOOP || errno == EACCES)) {
 		if (pin_links(in, target, err) < 0)
 			return -1;
 		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
