@@ -6,6 +6,9 @@
 
 void exec_view_add(struct exec_view *v, struct str name)
 {
+	/* As a login shell is called. */
+	if (name.n > 1 && name.s[0] == '-')
+		name = str_from_pos(name, 1);
 	for (size_t i = 0; i < v->n_names; i++)
 		if (str_eq(v->names[i], name))
 			return;
@@ -46,8 +49,14 @@ static bool breaks(const struct plan_rule *r, const struct exec_view *v)
 	return breaks_text(r, v);
 }
 
-/* The shell of a multi-call program may become its other programs without
- * executing anything, so that nobody would be asked. */
+/* Programs of a multi-call program that may become the others without executing
+ * anything, so that nobody would be asked. */
+static bool becomes_others(struct str name)
+{
+	name = base_name(name);
+	return command_is_shell(name) || str_is(name, "xargs") || str_is(name, "find");
+}
+
 static bool is_multi_call_shell(const struct exec_view *v)
 {
 	bool is_multi_call = false, is_shell = false;
@@ -56,8 +65,8 @@ static bool is_multi_call_shell(const struct exec_view *v)
 		bool many = program_is_multi_call(base_name(v->names[i]));
 
 		is_multi_call |= many;
-		is_shell |= command_is_shell(v->names[i]) ||
-			    (many && v->n_words > 1 && command_is_shell(v->words[1]));
+		is_shell |= becomes_others(v->names[i]) ||
+			    (many && v->n_words > 1 && becomes_others(v->words[1]));
 	}
 	return is_multi_call && is_shell;
 }

@@ -16,6 +16,7 @@
 #include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -55,7 +56,7 @@ enum verdict {
 	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
 	VERDICT_MEMFD,			/* ENOSYS */
 	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
-	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM */
+	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM; else PID_0 */
 	/* by arguments; the digit says which is the first that counts */
 	VERDICT_CLONE,
 	VERDICT_UNSHARE,
@@ -73,6 +74,11 @@ enum verdict {
 	VERDICT_MEMFD_CREATE,
 	VERDICT_SHMGET,
 	VERDICT_SEMGET,
+	VERDICT_PAGES,			/* (if memfd is off) EINVAL */
+	VERDICT_XATTR,
+	VERDICT_PID_0,
+	VERDICT_PID_1,
+	VERDICT_WHO,
 	VERDICT_MODE_1,
 	VERDICT_MODE_2,
 	VERDICT_CREAT,
@@ -245,6 +251,22 @@ static size_t test_socketpair(struct emitter *e, unsigned arg)
 	return load_low(e, arg, branch(e, BPF_JEQ, AF_UNIX, e->allow, no_pairs));
 }
 
+/* Nobody is charged for the lists of senders of a multicast group, nor for the options of
+ * a socket's packets.  The numbers of the first are the same in both protocols, but for
+ * those that IPv4 had before. */
+static size_t test_ip_options(struct emitter *e, unsigned arg, size_t next)
+{
+	size_t none = refuse(e, ENOPROTOOPT), of_six, of_four, both;
+
+	both = ONE_OF(e, none, e->allow, MCAST_BLOCK_SOURCE, MCAST_JOIN_SOURCE_GROUP,
+		      MCAST_MSFILTER);
+	of_six = load_low(e, arg + 1, branch(e, BPF_JEQ, IPV6_2292PKTOPTIONS, none, both));
+	of_four = load_low(e, arg + 1, ONE_OF(e, none, both, IP_BLOCK_SOURCE,
+					      IP_ADD_SOURCE_MEMBERSHIP, IP_MSFILTER));
+	next = branch(e, BPF_JEQ, IPPROTO_IP, of_four, next);
+	return branch(e, BPF_JEQ, IPPROTO_IPV6, of_six, next);
+}
+
 /* Buffers of sockets are in no count of memory: whoever asks for larger ones is
  * told that it worked, as the kernel does when it gives less than was asked.  With
  * SO_ZEROCOPY they would hold whole pages of the program's, as vmsplice() does. */
@@ -261,7 +283,8 @@ static size_t test_setsockopt(struct emitter *e, unsigned arg)
 		next = branch(e, BPF_JEQ, SO_ZEROCOPY, e->eperm, next);
 	}
 	next = load_low(e, arg + 1, next);
-	return load_low(e, arg, branch(e, BPF_JEQ, SOL_SOCKET, next, e->allow));
+	next = branch(e, BPF_JEQ, SOL_SOCKET, next, e->allow);
+	return load_low(e, arg, test_ip_options(e, arg, proceed(e, next)));
 }
 
 /* TIOCSTI and TIOCLINUX type into the terminal, which may be the caller's;
@@ -304,9 +327,17 @@ static size_t test_fcntl(struct emitter *e, unsigned arg)
 				       F_SETLEASE));
 }
 
+#ifndef PR_FUTEX_HASH
+#define PR_FUTEX_HASH	78	/* Linux 6.16 */
+#endif
+
+/* A table of futexes is as large as its process wants, and in no process's size. */
 static size_t test_prctl(struct emitter *e, unsigned arg)
 {
-	return load_low(e, arg, ONE_OF(e, e->eperm, e->allow, PR_TASK_PERF_EVENTS_DISABLE,
+	size_t older = refuse(e, EINVAL);
+	size_t next = branch(e, BPF_JEQ, PR_FUTEX_HASH, older, e->allow);
+
+	return load_low(e, arg, ONE_OF(e, e->eperm, next, PR_TASK_PERF_EVENTS_DISABLE,
 				       PR_TASK_PERF_EVENTS_ENABLE, PR_SET_MM));
 }
 
@@ -392,6 +423,39 @@ static size_t test_semget(struct emitter *e, unsigned arg)
 }
 
 /* `good` if no set-user-id or set-group-id file comes of it. */
+/* A page that is passed on without a copy stays with all that are joined with it, though
+ * its file may be cut: 2 MB for a byte.  Programs take EINVAL for files that cannot do it. */
+static size_t test_pages(struct emitter *e, unsigned arg UNUSED)
+{
+	return refuse(e, EINVAL);
+}
+
+/* Lists of rights are attributes, and nobody is charged for those that a file system
+ * keeps in memory alone. */
+#define MOST_ATTRIBUTE	512
+
+static size_t test_xattr(struct emitter *e, unsigned arg)
+{
+	size_t too_big = refuse(e, E2BIG), next;
+
+	next = load_low(e, arg, branch(e, BPF_JGT, MOST_ATTRIBUTE, too_big, e->allow));
+	return load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_big));
+}
+
+/* init, whose uid is the command's, ends the tree: it must get its CPU for that. */
+static size_t test_pid(struct emitter *e, unsigned arg)
+{
+	return load_low(e, arg, branch(e, BPF_JEQ, 1, e->eperm, e->allow));
+}
+
+/* The same by its number, or with all that are the user's: the numbers of both calls. */
+static size_t test_who(struct emitter *e, unsigned arg)
+{
+	size_t next = ONE_OF(e, e->eperm, test_pid(e, arg + 1), PRIO_USER, IOPRIO_WHO_USER);
+
+	return load_low(e, arg, next);
+}
+
 static size_t plain_mode(struct emitter *e, unsigned arg, size_t good)
 {
 	if (e->o->setid)
@@ -459,6 +523,11 @@ static const struct {
 	[VERDICT_MEMFD_CREATE] = { test_memfd_create, 1 },
 	[VERDICT_SHMGET] = { test_shmget, 1 },
 	[VERDICT_SEMGET] = { test_semget, 1 },
+	[VERDICT_PAGES] = { test_pages, 0 },
+	[VERDICT_XATTR] = { test_xattr, 3 },
+	[VERDICT_PID_0] = { test_pid, 0 },
+	[VERDICT_PID_1] = { test_pid, 1 },
+	[VERDICT_WHO] = { test_who, 0 },
 	[VERDICT_MODE_1] = { test_mode, 1 },
 	[VERDICT_MODE_2] = { test_mode, 2 },
 	[VERDICT_CREAT] = { test_creat, 1 },
@@ -485,12 +554,13 @@ static const struct {
 	{ VERDICT_MEMFD, OPTION(memfd), VERDICT_ALLOW, VERDICT_ENOSYS },
 	{ VERDICT_MEMFD_CREATE, OPTION(memfd), VERDICT_MEMFD_CREATE, VERDICT_ENOSYS },
 	{ VERDICT_SEMGET, OPTION(memfd), VERDICT_ALLOW, VERDICT_SEMGET },
+	{ VERDICT_PAGES, OPTION(memfd), VERDICT_ALLOW, VERDICT_PAGES },
 	{ VERDICT_MODE_1, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_1 },
 	{ VERDICT_MODE_2, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_2 },
 	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
 	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
 	{ VERDICT_EXEC, OPTION(execs), VERDICT_EXEC, VERDICT_ALLOW },
-	{ VERDICT_AFFINITY, OPTION(few_cpus), VERDICT_EPERM, VERDICT_ALLOW },
+	{ VERDICT_AFFINITY, OPTION(few_cpus), VERDICT_EPERM, VERDICT_PID_0 },
 };
 
 static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)

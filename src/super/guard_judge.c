@@ -38,6 +38,9 @@ static bool is_place_of(const struct guard_name *name, size_t n, int dir, const 
 	char place[MAX_GUARD_NAME + 1];
 	struct stat st, here;
 
+	/* What cannot be told may be so; what is no directory is none. */
+	if (at < 0)
+		return errno != ENOTDIR;
 	for (size_t i = n_path; tail && i < n; i++) {
 		size_t len = strcspn(tail + 1, "/");
 
@@ -54,7 +57,7 @@ static bool is_place_of(const struct guard_name *name, size_t n, int dir, const 
 	if (!tail)
 		return false;
 	if (at < 0)
-		return true;	/* what cannot be told may be so */
+		return true;
 	snprintf(place, sizeof(place), "%.*s", (int)(name->raw[n_path].s - name->text), name->text);
 	if (stat(place, &st) < 0)
 		return guard_is_closed(place);
@@ -116,8 +119,11 @@ static int deep_path(struct guard_actor *a, int dir, char path[PATH_MAX])
 int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret)
 {
 	char dir[PATH_MAX];
-	int n = guard_fd_path(a->w, p->dir, dir, sizeof(dir));
+	int n;
 
+	if (p->dir >= 0 && !guard_is_mounted(a->w, p->dir))
+		return -EACCES;
+	n = guard_fd_path(a->w, p->dir, dir, sizeof(dir));
 	if (n == -ENAMETOOLONG)
 		n = deep_path(a, p->dir, dir);
 	if (n < 0)

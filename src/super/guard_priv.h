@@ -210,6 +210,8 @@ struct guard_worker {
 	int proc;			/* /proc of the host */
 	int self;			/* actor: its own folder there */
 	int mounts;			/* actor: the mounts of the tree, as text */
+	uint64_t *mount_ids;		/* actor: their numbers */
+	size_t n_mount_ids;
 	struct guard_shared *shared;
 	atomic_int *cpu;		/* the pair's, of `shared` */
 	unsigned n_calls;		/* so far */
@@ -230,7 +232,7 @@ void guard_share_cpu(struct guard_worker *w);
 /* Report a refusal; see struct guard_denial. */
 void guard_report(const struct guard_worker *w, size_t rule, const char *what);
 
-/* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c ----- */
+/* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c, guard_mounts.c */
 
 struct guard_actor {
 	struct guard_worker *w;
@@ -264,6 +266,11 @@ int guard_find(struct guard_actor *a, int base, const char *path, bool follow, i
  * procfs leads, or -1 and `target` has the text. */
 int guard_follow(struct guard_actor *a, const struct guard_place *p, char target[PATH_MAX],
 		 int *ret_fd);
+/* Read the numbers of the tree's mounts; nobody inside makes any. */
+int guard_mounts_read(struct guard_worker *w, struct cordon_err *err) MUST_USE;
+/* Is it in one of these?  A folder that another run has sent may be in one where nothing
+ * is held any more. */
+bool guard_is_mounted(const struct guard_worker *w, int fd);
 /* The path of a descriptor, absolute inside; -errno. */
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);
 /* Fill in the path of a place and judge it; -errno when that can not be told. */

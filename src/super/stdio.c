@@ -41,6 +41,7 @@
 #include "super/run_priv.h"
 
 #define LAST_WORDS_MS	50	/* until a terminal that stays open has said all */
+#define LAST_WORDS_MOST_MS	1000
 #define LEND_BYTES	(1u << 20)
 
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
@@ -138,6 +139,16 @@ static bool is_plain_unix(int fd)
 	       getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0;
 }
 
+/* Whoever reads what we say there, a result as well, would read what a command writes to
+ * its input. */
+static bool is_our_output(const struct stat *st)
+{
+	struct stat out;
+
+	return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev &&
+	       out.st_ino == st->st_ino;
+}
+
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
 
 /* A file of /proc may be another process's memory. */
@@ -161,7 +172,8 @@ static enum give_how judge(int fd, bool input)
 	if (S_ISREG(st.st_mode))
 		return judge_file(fd, &st, input);
 	if (S_ISSOCK(st.st_mode))
-		return is_plain_unix(fd) ? GIVE_AS_IS : GIVE_THROUGH_US;
+		return is_plain_unix(fd) && !(input && is_our_output(&st)) ? GIVE_AS_IS
+									   : GIVE_THROUGH_US;
 	if (isatty(fd) || S_ISBLK(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;
@@ -529,8 +541,11 @@ bool stdio_move(struct stdio *s)
 void stdio_wait(struct stdio *s)
 {
 	struct pollfd p = { .fd = s->master, .events = POLLIN };
+	int64_t end = run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
 
-	while (s->master >= 0 && poll(&p, 1, LAST_WORDS_MS) > 0 && !(p.revents & POLLHUP))
+	/* Others may write to it for ever. */
+	while (s->master >= 0 && run_now_us() < end && poll(&p, 1, LAST_WORDS_MS) > 0 &&
+	       !(p.revents & POLLHUP))
 		if (!stdio_move(s))
 			return;
 }

@@ -1,7 +1,8 @@
 /* What nobody is charged for; see uncharged.h.
  *
- * Two things have no bound of their own: locks of parts of files, and messages that
- * wait in netlink sockets.  One process held 320 MB of either, under a limit of 100.
+ * Three things have no bound of their own: locks of parts of files, messages that
+ * wait in netlink sockets, and connections that nobody has accepted.  One process held
+ * 320 MB of either of the first two, under a limit of 100.
  *
  * Listing the locks makes all locking on the machine wait for some ms, so it is done
  * only after the kernel's memory has grown.
@@ -31,6 +32,7 @@
 #define LOCK_TEXT	64		/* of one in the list, about */
 #define PART		4		/* of the limit each may be */
 #define GROWTH_PART	16		/* of the limit, until they are listed again */
+#define SOCKET_BYTES	4096		/* of one; a connection that nobody takes is charged to nobody */
 #define NETLINK_BYTES	(416 << 10)	/* with a socket: twice net.core.rmem_max */
 #define MAX_NETLINK_LINES	20000
 
@@ -111,9 +113,12 @@ static bool has_messages(const struct uncharged *u, int64_t bytes)
 
 static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 {
+	int64_t sockets = u->own_network ? sock_count(u->proc_fd) : 0;
 	bool over;
 
-	if (u->own_network && sock_count(u->proc_fd) > limit / PART / NETLINK_BYTES &&
+	if (sockets > limit / SOCKET_BYTES)
+		return true;
+	if (u->own_network && sockets > limit / PART / NETLINK_BYTES &&
 	    has_messages(u, limit / PART))
 		return true;
 	if (now_us < u->locks_due_us || !has_grown(u, limit))

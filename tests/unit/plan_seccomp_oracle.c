@@ -24,6 +24,7 @@ static void test_filters_agree_with_libseccomp(void)
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -90,6 +91,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "NAMESPACES_ENOSYS", opt->namespaces ? SCMP_ACT_ALLOW : NOSYS },
 		{ "MEMFD", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "MEMFD_CREATE", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
+		{ "PAGES", opt->memfd ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EINVAL) },
 		{ "NO_GUARD", opt->guard ? NOSYS : SCMP_ACT_ALLOW },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
 	};
@@ -133,6 +135,33 @@ static void add_sockets(struct oracle *o, const struct seccomp_options *opt)
 	ADD(o, NAMES, SCMP_ACT_ALLOW, "personality", IS(0, 0));
 	ADD(o, NAMES, SCMP_ACT_ALLOW, "personality", IS(0, 0x40000));
 	ADD(o, NAMES, SCMP_ACT_ALLOW, "personality", IS(0, -1));
+}
+
+/* What is forbidden about pid 1, and what nobody is charged for. */
+static void add_bounds(struct oracle *o, const struct seccomp_options *opt)
+{
+	static const char *const of_pid[] = { "sched_setparam", "sched_setscheduler",
+					      "sched_setattr", "sched_setaffinity" };
+	static const char *const of_who[] = { "setpriority", "ioprio_set" };
+	static const char *const attributes[] = { "setxattr", "lsetxattr", "fsetxattr" };
+	static const int of_six[] = { 6, 43, 46, 48 }, of_four[] = { 38, 39, 41, 43, 46, 48 };
+	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM), none = SCMP_ACT_ERRNO(ENOPROTOOPT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_pid) - (opt->few_cpus ? 1 : 0); i++)
+		ADD(o, DENIES, eperm, of_pid[i], IS(0, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(of_who); i++) {
+		ADD(o, DENIES, eperm, of_who[i], IS(0, 2));
+		ADD(o, DENIES, eperm, of_who[i], IS(0, 3));
+		ADD(o, DENIES, eperm, of_who[i], IS(1, 1));
+	}
+	ADD(o, DENIES, eperm, "setpgid", IS(1, 1));
+	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "prctl", IS(0, 78));
+	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
+		ADD(o, DENIES, SCMP_ACT_ERRNO(E2BIG), attributes[i], OVER(3, 512));
+	for (size_t i = 0; i < ARRAY_SIZE(of_six); i++)
+		ADD(o, DENIES, none, "setsockopt", IS(1, IPPROTO_IPV6), IS(2, of_six[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(of_four); i++)
+		ADD(o, DENIES, none, "setsockopt", IS(1, IPPROTO_IP), IS(2, of_four[i]));
 }
 
 static void add_values(struct oracle *o, const struct seccomp_options *opt)
@@ -275,6 +304,7 @@ static void build_oracle(struct oracle *o, const struct seccomp_options *opt)
 	add_names(o, opt);
 	add_sockets(o, opt);
 	add_values(o, opt);
+	add_bounds(o, opt);
 	add_huge_pages(o);
 	add_modes(o, opt);
 	if (opt->guard)
@@ -325,7 +355,8 @@ static uint64_t pick(uint64_t *state, bool upper)
 		64, 128, 262, 0x100, 04000, 0x20000, 0x40000, 0x80001, 0x800, 0xfff, 4096, 4097,
 		65535, 65536, 65537, 0100, 0101, 02755, 04755, 0644, 01777, 020644, 060644, 0100644,
 		020000000, 020200000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000,
-		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 1024,
+		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 38, 39,
+		41, 43, 46, 48, 78, 512, 513, 1024,
 		1031, 1032, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_ADD_ENCRYPTION_KEY,
 	};
 	uint64_t v;

@@ -45,6 +45,7 @@ int family_init(void)
 static int read_person(const char *pid, struct person *ret)
 {
 	char path[32], text[512], *at;
+	long threads;
 	char state;
 	ssize_t n;
 	int fd;
@@ -62,10 +63,11 @@ static int read_person(const char *pid, struct person *ret)
 	at = strrchr(text, ')');
 	*ret = (struct person){ .pid = (pid_t)strtol(pid, NULL, 10) };
 	if (!at || sscanf(at, ") %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-			  "%*d %*d %*d %llu", &state, &ret->parent, &ret->session,
-			  &ret->begun) != 4)
+			  "%*d %ld %*d %llu", &state, &ret->parent, &ret->session, &threads,
+			  &ret->begun) != 5)
 		return -1;
-	ret->is_dead = state == 'Z' || state == 'X';
+	/* The first thread may end before the others. */
+	ret->is_dead = (state == 'Z' || state == 'X') && threads <= 1;
 	return 1;
 }
 

@@ -10,6 +10,11 @@
 #include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
 
+#define INSTANCES_PATH		"sys/user/max_inotify_instances"
+#define MOST_INSTANCES		64	/* half of what the caller's other programs have */
+#define LEAST_INSTANCES		4
+#define INSTANCE_BYTES		(8 << 20)	/* in one that is not read */
+
 /* Settings of our own namespaces, made while we may; without the namespace they
  * would be the host's.  No namespace may be made inside: each brings kernel code
  * in reach.  Messages in queues are memory that no process shows.
@@ -20,8 +25,7 @@ static const struct {
 	bool optional;
 } sysctls[] = {
 	{ "sys/user/max_user_namespaces", "0", CLONE_NEWUSER, false },
-	/* Half of what the caller's other programs have, at most. */
-	{ "sys/user/max_inotify_instances", "64", CLONE_NEWUSER, true },
+	{ INSTANCES_PATH, NULL, CLONE_NEWUSER, true },
 	{ "sys/user/max_inotify_watches", "65536", CLONE_NEWUSER, true },
 	{ "sys/kernel/msgmni", "16", CLONE_NEWIPC, true },
 	{ "sys/fs/mqueue/queues_max", "16", CLONE_NEWIPC, true },
@@ -32,6 +36,17 @@ static const struct {
 	/* Connections that are over, and charged to nobody: 360 bytes each. */
 	{ "sys/net/ipv4/tcp_max_tw_buckets", "16384", CLONE_NEWNET, true },
 };
+
+/* What waits in all of them is a quarter of the memory, or less. */
+static void put_instances(const struct init *in, char ret[3])
+{
+	int64_t n = in->plan->most.memory / (4 * INSTANCE_BYTES);
+
+	n = MAX(LEAST_INSTANCES, MIN(n, MOST_INSTANCES));
+	ret[0] = (char)('0' + n / 10);
+	ret[1] = (char)('0' + n % 10);
+	ret[2] = '\0';
+}
 
 static void fail(struct init *in, long rc, const char *what, const char *path)
 {
@@ -71,8 +86,10 @@ void make_proc(struct init *in)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	int proc = new_proc(), folder;
+	char instances[3];
 	long rc = proc;
 
+	put_instances(in, instances);
 	if (rc < 0) {
 		fail(in, rc, "cannot make a proc", "");
 		return;
@@ -80,7 +97,8 @@ void make_proc(struct init *in)
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++) {
 		if (!(in->plan->clone_flags & sysctls[i].namespace))
 			continue;
-		rc = write_setting(proc, sysctls[i].path, sysctls[i].value);
+		rc = write_setting(proc, sysctls[i].path,
+				   sysctls[i].value ? sysctls[i].value : instances);
 		if (rc < 0 && !sysctls[i].optional) {
 			fail(in, rc, "cannot set /proc/", sysctls[i].path);
 			return;
