@@ -51,8 +51,11 @@ bool guard_is_mounted(const struct guard_worker *w, int fd)
 {
 	struct statx st;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &st) < 0 ||
+	    !(st.stx_mask & STATX_MNT_ID))
 		return false;
+	if (!S_ISDIR(st.stx_mode))
+		return true;
 	for (size_t i = 0; i < w->n_mount_ids; i++)
 		if (w->mount_ids[i] == st.stx_mnt_id)
 			return true;

@@ -268,8 +268,8 @@ int guard_follow(struct guard_actor *a, const struct guard_place *p, char target
 		 int *ret_fd);
 /* Read the numbers of the tree's mounts; nobody inside makes any. */
 int guard_mounts_read(struct guard_worker *w, struct cordon_err *err) MUST_USE;
-/* Is it in one of these?  A folder that another run has sent may be in one where nothing
- * is held any more. */
+/* Is it in one of these, or no folder?  One that another run has sent may be in a mount
+ * where nothing is held any more. */
 bool guard_is_mounted(const struct guard_worker *w, int fd);
 /* The path of a descriptor, absolute inside; -errno. */
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);

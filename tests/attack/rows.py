@@ -193,6 +193,49 @@ row("protected: what harnesses and editors run, changed", ONE_OF_THEM % "echo x 
     setup=f"for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); : >$i; done")
 row("protected: what harnesses and editors run, moved there",
     ONE_OF_THEM % "echo x >f && mv f $i", told=ONE_OF_THEM % "test -s $i")
+row("protected: behind a link that leads to a link",
+    "mkdir -p other/cfg && echo evil > other/cfg/settings && rm lnk && ln -s other lnk",
+    opts="--protect conf/settings", told="grep evil conf/settings",
+    setup="mkdir -p pkg/cfg; ln -s pkg lnk; ln -s lnk/cfg conf")
+row("protected: a device in place of .git", """py:import ctypes, os
+os.mkdir('.git')
+assert ctypes.CDLL(None).renameat2(-100, b'.git', -100, b'y', 4) == 0
+""", told="test -c .git")
+row("protected: behind a folder that is closed", """py:import os
+w, d = os.open('.', os.O_RDONLY), os.open('store/git', os.O_RDONLY)
+os.fchmod(w, 0)
+try:
+    os.mkdir('hooks', dir_fd=d)
+finally:
+    os.fchmod(w, 0o755)
+""", setup="mkdir -p store/git; ln -s store/git .git", told="test -e store/git/hooks")
+row("protected: .envrc by a socket, through a link that changes", """py:import os, socket, threading
+import time
+os.mkdir('a')
+os.symlink('.', 'p')
+done = False
+def change():
+    while not done:
+        for to in ('a', '.'):
+            try:
+                os.symlink(to, 'q')
+                os.rename('q', 'p')
+            except OSError:
+                pass
+threading.Thread(target=change).start()
+end = time.monotonic() + 2
+while time.monotonic() < end and not os.path.lexists('.envrc'):
+    try:
+        socket.socket(socket.AF_UNIX).bind('p/.envrc')
+    except OSError:
+        pass
+    try:
+        os.unlink('a/.envrc')
+    except OSError:
+        pass
+done = True
+assert os.path.lexists('.envrc')
+""")
 row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
     setup="echo 'profile = \"worktree\"' > p.toml")
 row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")
@@ -578,6 +621,40 @@ row("signals of which a user has one count",
 row("priority: of real time", "py:import os; os.sched_setscheduler(0, os.SCHED_RR, "
     "os.sched_param(1))", who="root")
 row("priority", "nice -n -5 true && py=1; test $(nice -n -5 nice) = -5", who="root")
+for what, act in (
+        ("policy", "os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))"),
+        ("CPUs", "os.sched_setaffinity(1, os.sched_getaffinity(1))"),
+        ("priority", "os.setpriority(os.PRIO_PROCESS, 1, 19)"),
+        ("priority with all of the user's", "os.setpriority(os.PRIO_USER, 0, 19)"),
+        ("limits", "resource.prlimit(1, resource.RLIMIT_CPU, (0, 0))")):
+    row(f"pid 1, which ends the tree: its {what}", f"py:import os, resource; {act}",
+        alone="outside it is the machine's")
+row("memory: a list of the rights of a file", """py:import os, struct
+def e(tag, right, of=0xffffffff):
+    return struct.pack('<HHI', tag, right, of)
+os.mkdir('/dev/shm/' + ACL)
+try:
+    os.setxattr('/dev/shm/' + ACL, 'system.posix_acl_access', struct.pack('<I', 2) + e(1, 6)
+                + e(2, 4, os.getuid()) * 8000 + e(4, 4) + e(16, 6) + e(32, 0))
+finally:
+    os.rmdir('/dev/shm/' + ACL)
+""".replace("ACL", repr(MINE + "-acl")))
+row("memory: senders of a multicast group", """py:import socket, struct
+def at(a):
+    return struct.pack('=HHI', socket.AF_INET6, 0, 0) + a + bytes(104)
+lo = socket.if_nametoindex('lo')
+group = struct.pack('!IIII', 0xff020000, 0, 9, 7)
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(41, 20, group + struct.pack('=i', lo))
+s.setsockopt(41, 48, struct.pack('=II', lo, 0) + at(group) + struct.pack('=II', 0, 2)
+             + at(struct.pack('!IIII', 0x20010db8, 0, 0, 1)) * 2)
+""")
+row("memory: the options of packets", """py:import socket, struct
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(41, 6, struct.pack('=QIIi4x', 20, 41, 67, 1))
+""")
+row("a lease, so that others wait", "py:import fcntl, os\n"
+    "fcntl.fcntl(os.open('f', os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_WRLCK)", setup="echo x > f")
 
 # --- commands ----------------------------------------------------------------------------
 
@@ -643,6 +720,12 @@ row("blocked: a part of busybox, by its shell", "busybox sh -c 'touch mark'",
 row("blocked: a part of busybox, by its name in argv",
     "py:import os; os.execv('/bin/busybox', ['touch', 'mark'])", opts="--block-command touch",
     told="test -e mark")
+for what, act in (
+        ("xargs", "echo mark | busybox xargs touch"),
+        ("find", "busybox find . -maxdepth 0 -exec touch mark ';'"),
+        ("name in argv with a dash", "py:import os; os.execv('/bin/busybox', ['-touch', 'mark'])")):
+    row(f"blocked: a part of busybox, by its {what}", act, opts="--block-command touch",
+        told="test -e mark")
 row("blocked: a pattern of names", "touch mark", opts="--block-command t*ch", told="test -e mark")
 row("blocked: shell syntax", "py:import os; os.system(':  >  mar' 'k')", setup="printf '[commands]\\nblock = "
     "[\": > mark\"]\\n' > p.toml", opts="--policy p.toml", told="test -e mark")

@@ -343,6 +343,37 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	grep -q 'cannot be looked through' <<<"$output"
 }
 
+@test "a folder that is closed to init is no reason to leave a mask out" {
+	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
+	mkdir -p a/b
+	echo secret >a/b/s
+	chgrp -R 12345 a
+	"$cordon" run --deny a/b/s -- chmod 0 a
+	run "$cordon" run --deny a/b/s -- sh -c 'chmod 755 a; cat a/b/s'
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"'$work/a/b/s' cannot be held"* ]]
+	chmod 755 a
+	run "$cordon" run --deny a/b/s -- cat a/b/s
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"Permission denied"* ]]
+}
+
+@test "what a command writes to its input is not taken for the result" {
+	run /usr/bin/python3 - "$cordon" <<'PY'
+import json, socket, subprocess, sys
+ours, theirs = socket.socketpair()
+forge = "import os; os.write(0, b'{\"exit_code\":0}\\n')"
+p = subprocess.Popen([sys.argv[1], "run", "--json", "--", "python3", "-c", forge],
+                     stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+theirs.close()
+p.wait()
+said = ours.makefile().read().splitlines()
+assert len(said) == 1, said
+assert len(json.loads(said[0])["run_id"]) == 16, said
+PY
+	[ "$status" -eq 0 ]
+}
+
 @test "a denied file that the host replaces meanwhile stops nothing" {
 	touch denied
 	/usr/bin/python3 -c 'import os

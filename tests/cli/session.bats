@@ -369,6 +369,26 @@ TOML
 	run -2 "$cordon" session allow s evil.example
 }
 
+@test "a process whose first thread has ended belongs to its command" {
+	start
+	cat >threads.py <<'PY'
+import ctypes, signal, threading, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def tick():
+    while True:
+        with open("ticks", "a") as f:
+            f.write("x")
+        time.sleep(0.05)
+threading.Thread(target=tick).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[__import__("os").uname().machine], 0)
+PY
+	run -124 "$cordon" session exec s --timeout 1500ms -- sh -c 'python3 threads.py & sleep 100'
+	[ -s ticks ]
+	before=$(stat -c %s ticks)
+	sleep 0.5
+	[ "$(stat -c %s ticks)" -eq "$before" ]
+}
+
 @test "phase, allow, network and status work on a run" {
 	has_gate || skip "this machine has no gate for every port"
 	printf '[phase.shut.network]\nmode = "no-network"\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
