@@ -32,7 +32,7 @@
 #define LOCK_TEXT	64		/* of one in the list, about */
 #define PART		4		/* of the limit each may be */
 #define GROWTH_PART	16		/* of the limit, until they are listed again */
-#define SOCKET_BYTES	4096		/* of one; a connection that nobody takes is charged to nobody */
+#define SOCKET_BYTES	4096		/* of one; that nobody has accepted is nobody's */
 #define NETLINK_BYTES	(416 << 10)	/* with a socket: twice net.core.rmem_max */
 #define MAX_NETLINK_LINES	20000
 
