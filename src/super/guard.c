@@ -27,6 +27,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -47,6 +48,10 @@ struct guard {
 	struct guard_options o;
 	struct guard_pair {
 		int actor, reader;	/* pidfds */
+		struct guard_clock {
+			clockid_t id;
+			int64_t us;	/* when it was read last */
+		} clocks[2];
 		int trouble;		/* why they could not begin; its end: both are gone */
 	} pairs[N_GUARD_PAIRS];
 	size_t n_pairs;
@@ -165,7 +170,8 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 }
 
 static int start_one(struct start *s, int sock, int (*become)(struct start *, struct cordon_err *),
-		     void (*loop)(struct guard_worker *), int *ret_pidfd, struct cordon_err *err)
+		     void (*loop)(struct guard_worker *), int *ret_pidfd,
+		     struct guard_clock *ret_clock, struct cordon_err *err)
 {
 	pid_t pid = fork();
 
@@ -176,7 +182,8 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 	if (pid < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot start a process of the guard");
 	*ret_pidfd = pidfd_of(pid);
-	if (*ret_pidfd < 0) {
+	if (*ret_pidfd < 0 || clock_getcpuclockid(pid, &ret_clock->id) != 0) {
+		fd_close(ret_pidfd);
 		err_sys(err, CORDON_E_HOST, "cannot watch the guard");
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -194,7 +201,7 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	struct start s = { .o = &g->o, .parent = getpid() };
 	int socks[2], pipe_fds[2], rc;
 
-	*pair = (struct guard_pair){ -1, -1, -1 };
+	*pair = (struct guard_pair){ .actor = -1, .reader = -1, .trouble = -1 };
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot make a pipe for the guard");
 	pair->trouble = pipe_fds[0];
@@ -208,9 +215,11 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
-	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
+	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor,
+		       &pair->clocks[0], err);
 	if (rc == 0)
-		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
+		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader,
+			       &pair->clocks[1], err);
 	close(s.trouble);
 	close(socks[0]);
 	close(socks[1]);
@@ -397,6 +406,25 @@ int guard_read_denial(struct guard *g, struct guard_denial *ret)
 uint64_t guard_denials_lost(const struct guard *g)
 {
 	return atomic_load(&g->shared->lost);
+}
+
+/* One that has been waited for has no clock any more. */
+static int64_t read_clock(struct guard_clock *c)
+{
+	struct timespec t;
+
+	if (c->id && clock_gettime(c->id, &t) == 0)
+		c->us = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return c->us;
+}
+
+int64_t guard_cpu_us(struct guard *g)
+{
+	int64_t us = 0;
+
+	for (size_t i = 0; g && i < g->n_pairs; i++)
+		us += read_clock(&g->pairs[i].clocks[0]) + read_clock(&g->pairs[i].clocks[1]);
+	return us;
 }
 
 void guard_end(const struct guard *g)

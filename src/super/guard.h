@@ -67,6 +67,8 @@ struct guard_denial {
 int guard_read_denial(struct guard *g, struct guard_denial *ret);
 /* Refusals that were not kept because nobody read them. */
 uint64_t guard_denials_lost(const struct guard *g);
+/* CPU time of the workers so far. */
+int64_t guard_cpu_us(struct guard *g);
 /* Let the workers end, and wait for nothing: the tree ends, too.  What was refused
  * can still be read.  NULL is fine. */
 void guard_end(const struct guard *g);

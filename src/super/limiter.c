@@ -44,6 +44,7 @@ struct limiter {
 	void *state;			/* of the mechanism */
 	int64_t cpu_limit_us;		/* INT64_MAX: none */
 	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
+	int64_t beside_us;		/* CPU time for the tree that others spent */
 	int64_t memory;			/* bytes; INT64_MAX: none */
 	struct uncharged uncharged;
 	bool own_network;
@@ -206,6 +207,11 @@ static int64_t sooner(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? MAX(a, b) : MIN(a, b);
 }
 
+void limiter_count_beside(struct limiter *l, int64_t us)
+{
+	l->beside_us = us;
+}
+
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 {
 	bool watch_cpu = l->cpu_limit_us != INT64_MAX && !l->said_cpu;
@@ -216,6 +222,8 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	int64_t wait;
 
 	l->ops->sample(l->state, cpu_due, &s);
+	if (s.cpu_us >= 0)
+		s.cpu_us += l->beside_us;
 	s.memory_over |= uncharged_is_over(&l->uncharged, l->memory, now, &wait);
 	s.wait_us = sooner(s.wait_us, wait);
 	if (s.memory_over && !l->said_memory) {
@@ -242,6 +250,8 @@ void limiter_usage(struct limiter *l, struct limiter_usage *ret)
 {
 	*ret = (struct limiter_usage){ .cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1 };
 	l->ops->usage(l->state, ret);
+	if (ret->cpu_ms >= 0)
+		ret->cpu_ms += l->beside_us / 1000;
 }
 
 void limiter_free(struct limiter *l)

@@ -80,6 +80,8 @@ void limiter_own_network(struct limiter *l);
  * the root of its procfs), or -1 where a cgroup counts; `init` is its first
  * process as seen from here.  Neither is kept. */
 int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err) MUST_USE;
+/* CPU time that was spent for the tree by others, so far: it counts as the tree's. */
+void limiter_count_beside(struct limiter *l, int64_t us);
 /* Look.  Each limit is said once: on LIMIT_CPU the caller
  * sends SIGXCPU, then SIGKILL after a grace; on LIMIT_MEMORY SIGKILL.  So also
  * on LIMIT_PROCESSES, which is said only where the kernel does not refuse what

@@ -39,6 +39,8 @@
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define DENTS_BYTES	16384
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
+#define MAX_WAITING	64
+#define SAME_PAGES	256		/* a size that was read twice, a moment apart */
 #define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
 #define SOCKETS_ROOM	32768
 #define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
@@ -52,6 +54,8 @@ struct sums {
 	int64_t tasks;
 	int64_t ticks, faults;
 	int64_t shared_anon, shared_shmem;	/* in proportion */
+	pid_t waiting[MAX_WAITING];	/* whose child of vfork() was left out */
+	size_t n_waiting;
 };
 
 /* The last look in proportion, and what may have come since. */
@@ -101,12 +105,35 @@ static int64_t shmem_beside_files(struct state *s, const char *pid, int64_t shme
 	return MAX(shmem - mapped, 0);
 }
 
+/* Until it executes something, a child of vfork() has the very memory of its parent, who
+ * waits meanwhile and so can have but one; in proportion it would count twice. */
+static bool is_of_vfork(const struct state *s, const char *pid, struct sums *sums)
+{
+	struct proc_stat child, parent;
+	char name[16];
+
+	if (!proc_read_stat(s->proc_fd, pid, &child) || child.parent <= 1 ||
+	    sums->n_waiting == MAX_WAITING)
+		return false;
+	snprintf(name, sizeof(name), "%d", child.parent);
+	if (!proc_read_stat(s->proc_fd, name, &parent) || parent.state != 'D' ||
+	    parent.size != child.size || llabs(parent.resident - child.resident) > SAME_PAGES)
+		return false;
+	for (size_t i = 0; i < sums->n_waiting; i++)
+		if (sums->waiting[i] == child.parent)
+			return false;
+	sums->waiting[sums->n_waiting++] = child.parent;
+	return true;
+}
+
 static void add_share(struct state *s, const char *pid, struct sums *sums)
 {
 	struct proc_share share;
 	struct proc_status status = { 0 };
 	char task[PROC_TASK_NAME];
 
+	if (is_of_vfork(s, pid, sums))
+		return;
 	if (!proc_read_share(s->proc_fd, pid, &share)) {
 		if (!proc_find_memory(s->proc_fd, pid, task, &status) ||
 		    !proc_read_share(s->proc_fd, task, &share))

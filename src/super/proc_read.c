@@ -171,7 +171,7 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 {
 	/* Numbers after the name: 3 is the state, see proc_pid_stat(5). */
-	enum { FAULTS = 10, UTIME = 14, CSTIME = 17 };
+	enum { STATE = 3, PARENT, FAULTS = 10, UTIME = 14, CSTIME = 17, SIZE = 23, RESIDENT };
 	cleanup_fd int fd = open_file(proc_fd, pid, "stat");
 	char text[1024];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -182,12 +182,20 @@ bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 		return false;
 	text[n] = '\0';
 	at = strrchr(text, ')');
-	for (int i = 3; at && i <= CSTIME; i++) {
+	for (int i = STATE; at && i <= RESIDENT; i++) {
 		at = strchr(at + 1, ' ');
+		if (at && i == STATE)
+			s.state = at[1];
+		if (at && i == PARENT)
+			s.parent = (pid_t)number_in(at);
 		if (at && i == FAULTS)
 			s.faults = number_in(at);
-		if (at && i >= UTIME)
+		if (at && i >= UTIME && i <= CSTIME)
 			s.ticks += number_in(at);
+		if (at && i == SIZE)
+			s.size = number_in(at);
+		if (at && i == RESIDENT)
+			s.resident = number_in(at);
 	}
 	if (!at)
 		return false;

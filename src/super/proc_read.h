@@ -37,6 +37,9 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 struct proc_stat {
 	int64_t ticks;			/* CPU time, with that of children waited for */
 	int64_t faults;			/* minor page faults */
+	char state;
+	pid_t parent;
+	int64_t size, resident;		/* of all its memory: bytes, pages */
 };
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret);
 

@@ -223,6 +223,7 @@ enum limit_kind tree_check(struct tree *t)
 
 	if (now < t->look_at_us)
 		return LIMIT_OK;
+	limiter_count_beside(t->limiter, guard_cpu_us(t->guard));
 	over = limiter_check(t->limiter, &wait_us);
 	t->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
 	return over;

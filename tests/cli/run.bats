@@ -343,6 +343,27 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	grep -q 'cannot be looked through' <<<"$output"
 }
 
+@test "a program that starts others does not have its memory twice" {
+	run "$cordon" run --memory 64M --block-command "rm -rf /" --json -- python3 -c '
+import subprocess
+x = bytearray(45 << 20)
+for i in range(40):
+    subprocess.run(["/bin/true"])'
+	json "d['exit_code'] == 0 and not d['oom_killed']"
+}
+
+@test "what the guard does for a command is the command's CPU time" {
+	run "$cordon" run --cpu-seconds 1 --timeout 60 --json -- python3 -c '
+import os
+os.mkdir("big")
+for i in range(20000):
+    os.close(os.open("big/%d" % i, os.O_CREAT | os.O_WRONLY))
+while True:
+    os.rename("big", ".git")
+    os.rename(".git", "big")'
+	json "d['limit'] == 'cpu' and d['cpu_ms'] >= 1000"
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b

@@ -156,20 +156,41 @@ static int add_socket(struct found *f, const char *dir, const char *name)
 	return add_mask(f, real);
 }
 
-/* A socket that was bound to a relative path: from a root, or from where some
- * process is now.
- * GAP: one whose process has gone elsewhere since is not found, nor are those
- * that are made later, or in another network namespace. */
-static int add_relative_socket(struct found *f, const char *name)
+static int add_folder(struct found *f, const char *path)
+{
+	struct folders *l = &f->folders;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->paths[i], path) == 0)
+			return 0;
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? 2 * l->cap : ROOM_FOUND;
+		const char **paths = arena_new(f->plan->arena, cap, sizeof(*paths));
+
+		if (!paths)
+			return err_nomem(f->err);
+		if (l->n)
+			memcpy(paths, l->paths, l->n * sizeof(*paths));
+		l->paths = paths;
+		l->cap = cap;
+	}
+	l->paths[l->n] = arena_strndup(f->plan->arena, path, strlen(path));
+	return l->paths[l->n++] ? 0 : err_nomem(f->err);
+}
+
+/* Where a relative path may begin: at a root, or where some process is now. */
+static int list_folders(struct found *f)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *e;
 	int rc = 0;
 
-	for (size_t i = 0; i < f->plan->n_mounts && rc == 0; i++)
-		if (f->plan->mounts[i].kind == MOUNT_RW || f->plan->mounts[i].kind == MOUNT_RO)
-			rc = f->plan->mounts[i].source ?
-				     add_socket(f, f->plan->mounts[i].source, name) : 0;
+	for (size_t i = 0; i < f->plan->n_mounts && rc == 0; i++) {
+		const struct plan_mount *m = &f->plan->mounts[i];
+
+		if ((m->kind == MOUNT_RW || m->kind == MOUNT_RO) && m->source)
+			rc = add_folder(f, m->source);
+	}
 	while (d && rc == 0 && (e = readdir(d))) {
 		char link[32 + sizeof(e->d_name)], cwd[4096];
 		ssize_t n;
@@ -181,10 +202,22 @@ static int add_relative_socket(struct found *f, const char *name)
 		if (n <= 0)
 			continue;
 		cwd[n] = '\0';
-		rc = add_socket(f, cwd, name);
+		rc = add_folder(f, cwd);
 	}
 	if (d)
 		closedir(d);
+	return rc;
+}
+
+/* A socket that was bound to a relative path.
+ * GAP: one whose process has gone elsewhere since is not found, nor are those
+ * that are made later, or in another network namespace. */
+static int add_relative_socket(struct found *f, const char *name)
+{
+	int rc = f->folders.n ? 0 : list_folders(f);
+
+	for (size_t i = 0; i < f->folders.n && rc == 0; i++)
+		rc = add_socket(f, f->folders.paths[i], name);
 	return rc;
 }
 

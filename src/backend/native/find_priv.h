@@ -6,11 +6,18 @@
 #include "plan/plan.h"
 
 /* The mounts of a plan, and what is found for it. */
+/* Where relative paths may begin. */
+struct folders {
+	const char **paths;
+	size_t n, cap;
+};
+
 struct found {
 	const struct plan *plan;
 	struct plan_mount *mounts;
 	size_t n, cap;
 	struct program_files multi_calls;
+	struct folders folders;		/* listed when the first is asked for */
 	struct cordon_err *err;
 };
 int found_add(struct found *f, const struct plan_mount *mount) MUST_USE;
