@@ -99,7 +99,8 @@ static void end_command(struct session *s, struct command *c)
 {
 	while (!tree_read_denials(&s->tree))
 		;
-	if (c->res.exec_errno)
+	/* What is not there was not blocked, though others may have been. */
+	if (c->res.exec_errno == EACCES || c->res.exec_errno == EPERM)
 		c->res.blocked = s->tree.blocked;
 	s->tree.blocked = NULL;
 	c->res.duration_ms = (run_now_us() - c->begin_us) / 1000;

@@ -369,6 +369,17 @@ TOML
 	run -2 "$cordon" session allow s evil.example
 }
 
+@test "a command that is not there was not blocked" {
+	start --block-command "touch x"
+	inside setsid -f sh -c 'while :; do touch x; sleep 0.01; done' >/dev/null 2>&1
+	for _ in 1 2 3 4 5; do
+		run -127 "$cordon" session exec s --json -- /nonexistent
+		json "d['blocked'] is None"
+	done
+	run -126 "$cordon" session exec s --json -- touch x
+	json "d['blocked']"
+}
+
 @test "a process whose first thread has ended belongs to its command" {
 	start
 	cat >threads.py <<'PY'
