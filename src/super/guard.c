@@ -47,11 +47,11 @@
 struct guard {
 	struct guard_options o;
 	struct guard_pair {
-		int actor, reader;	/* pidfds */
-		struct guard_clock {
-			clockid_t id;
-			int64_t us;	/* when it was read last */
-		} clocks[2];
+		struct guard_process {
+			int pidfd;
+			clockid_t clock;	/* of its CPU time; 0: none yet */
+			int64_t cpu_us;		/* when it was read last */
+		} actor, reader;
 		int trouble;		/* why they could not begin; its end: both are gone */
 	} pairs[N_GUARD_PAIRS];
 	size_t n_pairs;
@@ -170,8 +170,8 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 }
 
 static int start_one(struct start *s, int sock, int (*become)(struct start *, struct cordon_err *),
-		     void (*loop)(struct guard_worker *), int *ret_pidfd,
-		     struct guard_clock *ret_clock, struct cordon_err *err)
+		     void (*loop)(struct guard_worker *), struct guard_process *ret,
+		     struct cordon_err *err)
 {
 	pid_t pid = fork();
 
@@ -181,9 +181,9 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 	}
 	if (pid < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot start a process of the guard");
-	*ret_pidfd = pidfd_of(pid);
-	if (*ret_pidfd < 0 || clock_getcpuclockid(pid, &ret_clock->id) != 0) {
-		fd_close(ret_pidfd);
+	ret->pidfd = pidfd_of(pid);
+	if (ret->pidfd < 0 || clock_getcpuclockid(pid, &ret->clock) != 0) {
+		fd_close(&ret->pidfd);
 		err_sys(err, CORDON_E_HOST, "cannot watch the guard");
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -201,7 +201,7 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	struct start s = { .o = &g->o, .parent = getpid() };
 	int socks[2], pipe_fds[2], rc;
 
-	*pair = (struct guard_pair){ .actor = -1, .reader = -1, .trouble = -1 };
+	*pair = (struct guard_pair){ { .pidfd = -1 }, { .pidfd = -1 }, -1 };
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot make a pipe for the guard");
 	pair->trouble = pipe_fds[0];
@@ -215,11 +215,9 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
-	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor,
-		       &pair->clocks[0], err);
+	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
 	if (rc == 0)
-		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader,
-			       &pair->clocks[1], err);
+		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
 	close(s.trouble);
 	close(socks[0]);
 	close(socks[1]);
@@ -229,8 +227,8 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 static void kill_all(const struct guard *g)
 {
 	for (size_t i = 0; i < g->n_pairs; i++) {
-		pidfd_signal(g->pairs[i].actor, SIGKILL);
-		pidfd_signal(g->pairs[i].reader, SIGKILL);
+		pidfd_signal(g->pairs[i].actor.pidfd, SIGKILL);
+		pidfd_signal(g->pairs[i].reader.pidfd, SIGKILL);
 	}
 }
 
@@ -271,8 +269,8 @@ static void wait_for_all(struct guard *g)
 	for (size_t i = 0; i < g->n_pairs; i++) {
 		struct guard_pair *pair = &g->pairs[i];
 
-		collect(&pair->actor);
-		collect(&pair->reader);
+		collect(&pair->actor.pidfd);
+		collect(&pair->reader.pidfd);
 		wait_for_end(pair->trouble);
 		fd_close(&pair->trouble);
 	}
@@ -343,8 +341,8 @@ void guard_poll(const struct guard *g, struct pollfd fds[N_GUARD_POLLS])
 		return;
 	fds[GUARD_DENIALS].fd = g->denials;
 	for (size_t i = 0; i < g->n_pairs; i++) {
-		fds[GUARD_WORKERS + 2 * i].fd = g->pairs[i].actor;
-		fds[GUARD_WORKERS + 2 * i + 1].fd = g->pairs[i].reader;
+		fds[GUARD_WORKERS + 2 * i].fd = g->pairs[i].actor.pidfd;
+		fds[GUARD_WORKERS + 2 * i + 1].fd = g->pairs[i].reader.pidfd;
 	}
 }
 
@@ -409,13 +407,13 @@ uint64_t guard_denials_lost(const struct guard *g)
 }
 
 /* One that has been waited for has no clock any more. */
-static int64_t read_clock(struct guard_clock *c)
+static int64_t read_clock(struct guard_process *p)
 {
 	struct timespec t;
 
-	if (c->id && clock_gettime(c->id, &t) == 0)
-		c->us = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-	return c->us;
+	if (p->clock && clock_gettime(p->clock, &t) == 0)
+		p->cpu_us = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return p->cpu_us;
 }
 
 int64_t guard_cpu_us(struct guard *g)
@@ -423,7 +421,7 @@ int64_t guard_cpu_us(struct guard *g)
 	int64_t us = 0;
 
 	for (size_t i = 0; g && i < g->n_pairs; i++)
-		us += read_clock(&g->pairs[i].clocks[0]) + read_clock(&g->pairs[i].clocks[1]);
+		us += read_clock(&g->pairs[i].actor) + read_clock(&g->pairs[i].reader);
 	return us;
 }
 

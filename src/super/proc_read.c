@@ -170,36 +170,30 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 {
-	/* Numbers after the name: 3 is the state, see proc_pid_stat(5). */
-	enum { STATE = 3, PARENT, FAULTS = 10, UTIME = 14, CSTIME = 17, SIZE = 23, RESIDENT };
+	/* Fields after the name, counted from the state, see proc_pid_stat(5). */
+	enum { PARENT = 1, FAULTS = 7, UTIME = 11, CSTIME = 14, SIZE = 20, RESIDENT, N_FIELDS };
 	cleanup_fd int fd = open_file(proc_fd, pid, "stat");
 	char text[1024];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	struct proc_stat s = { 0 };
-	char *at;
+	int64_t fields[N_FIELDS] = { 0 };
+	const char *at, *state;
 
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
 	at = strrchr(text, ')');
-	for (int i = STATE; at && i <= RESIDENT; i++) {
+	state = at ? at + 2 : NULL;
+	for (int i = 0; at && i < N_FIELDS; i++) {
 		at = strchr(at + 1, ' ');
-		if (at && i == STATE)
-			s.state = at[1];
-		if (at && i == PARENT)
-			s.parent = (pid_t)number_in(at);
-		if (at && i == FAULTS)
-			s.faults = number_in(at);
-		if (at && i >= UTIME && i <= CSTIME)
-			s.ticks += number_in(at);
-		if (at && i == SIZE)
-			s.size = number_in(at);
-		if (at && i == RESIDENT)
-			s.resident = number_in(at);
+		fields[i] = at ? number_in(at) : 0;
 	}
 	if (!at)
 		return false;
-	*ret = s;
+	*ret = (struct proc_stat){ .faults = fields[FAULTS], .state = *state,
+				   .parent = (pid_t)fields[PARENT], .size = fields[SIZE],
+				   .resident = fields[RESIDENT] };
+	for (int i = UTIME; i <= CSTIME; i++)
+		ret->ticks += fields[i];
 	return true;
 }
 

@@ -757,8 +757,8 @@ while n:
 	[ "$(inside /usr/bin/python3 -c "$fork_all")" = 11 ]
 	"$cordon" session phase s few
 	[ "$(inside /usr/bin/python3 -c "$fork_all")" = 3 ]
-	# Nor is there more for those that come later by raising what init has.
-	inside /usr/bin/python3 -c '
+	# Nor is there more for those that come later: nobody raises what init has.
+	run ! inside /usr/bin/python3 -c '
 import resource as r
 most = r.prlimit(1, r.RLIMIT_NPROC)[1]
 r.prlimit(1, r.RLIMIT_NPROC, (most, most))'
