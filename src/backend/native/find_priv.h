@@ -5,13 +5,13 @@
 #include "backend/native/programs.h"
 #include "plan/plan.h"
 
-/* The mounts of a plan, and what is found for it. */
 /* Where relative paths may begin. */
 struct folders {
 	const char **paths;
 	size_t n, cap;
 };
 
+/* The mounts of a plan, and what is found for it. */
 struct found {
 	const struct plan *plan;
 	struct plan_mount *mounts;
