@@ -897,10 +897,12 @@ time.sleep(1000)'
 	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml
 	start
 	inside sh -c 'sleep 1000 & kill -STOP $!; echo $! >stopped
+		until grep -q "^State:.T" /proc/$!/status; do sleep 0.01; done
 		(while :; do :; done) & echo $! >busy'
 	"$cordon" session phase s one
-	inside sh -c 'grep -q "^State:.T" /proc/$(cat stopped)/status'
-	inside sh -c 'grep -q "^State:.R" /proc/$(cat busy)/status'
+	# A signal is taken when its process gets a CPU.
+	soon inside sh -c 'grep -q "^State:.T" /proc/$(cat stopped)/status'
+	soon inside sh -c 'grep -q "^State:.R" /proc/$(cat busy)/status'
 	[ "$(inside taskset -cp "$(cat busy)" | sed 's/.*: //')" = "$(inside taskset -cp 1 | sed 's/.*: //')" ]
 }
 
