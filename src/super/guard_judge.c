@@ -116,12 +116,19 @@ static int deep_path(struct guard_actor *a, int dir, char path[PATH_MAX])
 	return -ENAMETOOLONG;
 }
 
+static bool is_folder(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || S_ISDIR(st.st_mode);
+}
+
 int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret)
 {
 	char dir[PATH_MAX];
 	int n;
 
-	if (p->dir >= 0 && !guard_is_mounted(a->w, p->dir))
+	if (p->dir >= 0 && is_folder(p->dir) && !guard_is_mounted(a->w, p->dir))
 		return -EACCES;
 	n = guard_fd_path(a->w, p->dir, dir, sizeof(dir));
 	if (n == -ENAMETOOLONG)
@@ -201,78 +208,6 @@ int guard_check_landing(const struct guard_place *from, const struct guard_place
 
 /* ---- leaving --------------------------------------------------------------- */
 
-/* The text of a mount point up to the next blank: the kernel writes blanks and
- * backslashes in octal.  Returns its bytes. */
-static size_t unescape(char *text)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; text[i] && text[i] != ' '; n++) {
-		unsigned c;
-
-		if (text[i] == '\\' && sscanf(text + i + 1, "%3o", &c) == 1) {
-			text[n] = (char)c;
-			i += 4;
-		} else {
-			text[n] = text[i++];
-		}
-	}
-	return n;
-}
-
-/* Does the way to this mount point lead through the directory `st` of that name?
- * It may be in sight in two places: so the name is only why to look. */
-static int leads_through(char *point, struct str name, const struct stat *st)
-{
-	size_t n = unescape(point);
-	struct stat on_way;
-
-	for (size_t i = 1, from = 1; i < n; i++) {
-		if (point[i] != '/')
-			continue;
-		point[i] = '\0';
-		if (str_eq((struct str){ point + from, i - from }, name)) {
-			if (stat(point, &on_way) < 0)
-				return guard_rc(-1);
-			if (on_way.st_dev == st->st_dev && on_way.st_ino == st->st_ino)
-				return 1;
-		}
-		point[i] = '/';
-		from = i + 1;
-	}
-	return 0;
-}
-
-/* Does a mount of the tree stand below this directory?  1: yes; or -errno. */
-static int has_mount_below(const struct guard_actor *a, struct str name, const struct stat *st)
-{
-	int fd = fcntl(a->w->mounts, F_DUPFD_CLOEXEC, 0);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
-	int rc = f && fseek(f, 0, SEEK_SET) == 0 ? 0 : guard_rc(-1);
-	char *line = NULL;
-	size_t size = 0;
-
-	while (rc == 0 && getline(&line, &size, f) > 0) {
-		char *point = line;
-
-		/* number, parent, device, root, mount point */
-		for (int i = 0; point && i < 4; i++) {
-			point = strchr(point, ' ');
-			if (point)
-				point++;
-		}
-		rc = point ? leads_through(point, name, st) : -EIO;
-	}
-	if (rc == 0 && ferror(f))
-		rc = -EIO;
-	free(line);
-	if (f)
-		fclose(f);
-	else
-		fd_close(&fd);
-	return rc;
-}
-
 /* What is guarded would come to stand under a name that is not, where the next
  * run finds nothing to hold.  The same with all that is mounted in a directory, which
  * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
@@ -294,7 +229,7 @@ int guard_check_leaving(const struct guard_actor *a, const struct guard_place *f
 	if (leads_on(verdict))
 		rc = check_rests(from, &from->rests, verdict);
 	if (rc == 0)
-		rc = has_mount_below(a, (struct str){ from->last, from->n_last }, &st);
+		rc = guard_has_mount_below(a->w, (struct str){ from->last, from->n_last }, &st);
 	/* What can not be told may be so. */
 	return rc < 0 ? 1 : rc;
 }

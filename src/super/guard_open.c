@@ -178,6 +178,16 @@ static bool may_change(const struct guard_actor *a)
 	return a->req.flags & (O_WRONLY | O_RDWR | O_TRUNC);
 }
 
+/* Does the path that a descriptor seems to have lead to it here?  The caller's own streams
+ * are in mounts of the host's, but their paths are the same. */
+static bool is_at(const char *path, int fd)
+{
+	struct stat there, st;
+
+	return stat(path, &there) == 0 && fstat(fd, &st) == 0 && there.st_dev == st.st_dev &&
+	       there.st_ino == st.st_ino;
+}
+
 /* Is a file held that is reached by its descriptor, whatever name led there? */
 static bool is_held(const struct guard_actor *a, int fd)
 {
@@ -185,7 +195,8 @@ static bool is_held(const struct guard_actor *a, int fd)
 	char path[PATH_MAX];
 	int n = guard_fd_path(a->w, fd, path, sizeof(path));
 
-	return n < 0 || guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD;
+	return n < 0 || guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD ||
+	       (!guard_is_mounted(a->w, fd) && !is_at(path, fd));
 }
 
 /* Open what a descriptor (O_PATH) stands for, without ever waiting. */

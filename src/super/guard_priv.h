@@ -266,11 +266,13 @@ int guard_find(struct guard_actor *a, int base, const char *path, bool follow, i
  * procfs leads, or -1 and `target` has the text. */
 int guard_follow(struct guard_actor *a, const struct guard_place *p, char target[PATH_MAX],
 		 int *ret_fd);
-/* Read the numbers of the tree's mounts; nobody inside makes any. */
-int guard_mounts_read(struct guard_worker *w, struct cordon_err *err) MUST_USE;
-/* Is it in one of these, or no folder?  One that another run has sent may be in a mount
- * where nothing is held any more. */
+/* Read the numbers of the tree's mounts, of which nobody inside makes any; 0 or -errno. */
+int guard_mounts_read(struct guard_worker *w) MUST_USE;
+/* Is it in one of these?  What another run has sent may be in a mount where nothing is
+ * held any more, and its path one from there. */
 bool guard_is_mounted(const struct guard_worker *w, int fd);
+/* Does one of them stand below the directory `st` of that name?  1: yes; or -errno. */
+int guard_has_mount_below(const struct guard_worker *w, struct str name, const struct stat *st);
 /* The path of a descriptor, absolute inside; -errno. */
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);
 /* Fill in the path of a place and judge it; -errno when that can not be told. */

@@ -343,6 +343,52 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	grep -q 'cannot be looked through' <<<"$output"
 }
 
+@test "nothing guarded is made or written by a folder of a run that has ended" {
+	mkdir -p .git/hooks
+	echo host >.git/hooks/old
+	cat >give.py <<'PY'
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("chan")
+s.listen(1)
+c, _ = s.accept()
+socket.send_fds(c, [b"x"], [os.open(".", os.O_RDONLY)])
+c.recv(1)
+PY
+	cat >take.py <<'PY'
+import os, socket, sys, time
+c = socket.socket(socket.AF_UNIX)
+while c.connect_ex("chan"):	# it is there, but nobody listens yet
+    time.sleep(0.05)
+d = socket.recv_fds(c, 9, 1)[1][0]
+c.send(b"k")
+while os.readlink("/proc/self/fd/%d" % d) != "/":	# its run has ended
+    time.sleep(0.05)
+def held(act):
+    try:
+        act()
+        sys.exit("done")
+    except OSError as e:
+        assert e.errno == 13, e
+def path():
+    return "/proc/self/fd/%d" % os.open(".git/hooks/old", os.O_PATH, dir_fd=d)
+held(lambda: os.open(".git/hooks/new", os.O_CREAT | os.O_WRONLY, dir_fd=d))
+held(lambda: os.open(".git/hooks/old", os.O_WRONLY, dir_fd=d))
+held(lambda: os.open(path(), os.O_WRONLY))
+held(lambda: os.truncate(path(), 0))
+PY
+	"$cordon" run -- python3 give.py 3>&- &
+	soon test -S chan
+	run "$cordon" run -- python3 take.py
+	wait
+	[ "$status" -eq 0 ]
+	[ "$(cat .git/hooks/old)" = host ]
+	[ ! -e .git/hooks/new ]
+	# What a stream leads to can be opened by its name, as ever.
+	"$cordon" run -- sh -c 'echo by name >/dev/stdout' >said
+	[ "$(cat said)" = "by name" ]
+}
+
 @test "a program that starts others does not have its memory twice" {
 	run "$cordon" run --memory 64M --block-command "rm -rf /" --json -- python3 -c '
 import subprocess
