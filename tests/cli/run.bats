@@ -575,8 +575,8 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	[ "$output" = $'y\n141' ]
 	inner='trap "" PIPE; yes 2>/dev/null; echo last >&2'
 	run bash -c "'$cordon' run -- sh -c '$inner' | head -1"
-	[ "${lines[0]}" = y ]
-	grep -q last <<<"$output"
+	# head closes its end before it writes what it has read: either may come first.
+	[ "$(sort <<<"$output")" = $'last\ny' ]
 }
 
 @test "a thousand open descriptors do not come in" {
