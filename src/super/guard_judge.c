@@ -128,7 +128,7 @@ int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict
 	char dir[PATH_MAX];
 	int n;
 
-	if (p->dir >= 0 && is_folder(p->dir) && !guard_is_mounted(a->w, p->dir))
+	if (!p->from_root && p->dir >= 0 && is_folder(p->dir) && !guard_is_mounted(a->w, p->dir))
 		return -EACCES;
 	n = guard_fd_path(a->w, p->dir, dir, sizeof(dir));
 	if (n == -ENAMETOOLONG)

@@ -49,15 +49,23 @@ static int add_id(char *line, void *arg)
 	return 0;
 }
 
-int guard_mounts_read(struct guard_worker *w)
+/* Not before they are asked for: most calls come from the root, and reading them takes
+ * longer than the rest of the guard's start. */
+static int read_ids(struct guard_worker *w)
 {
-	return each_mount(w, add_id, w);
+	int rc = w->n_mount_ids ? 0 : each_mount(w, add_id, w);
+
+	if (rc < 0)
+		w->n_mount_ids = 0;
+	return rc;
 }
 
-bool guard_is_mounted(const struct guard_worker *w, int fd)
+bool guard_is_mounted(struct guard_worker *w, int fd)
 {
 	struct statx st;
 
+	if (read_ids(w) < 0)
+		return false;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
 		return false;
 	for (size_t i = 0; i < w->n_mount_ids; i++)

@@ -26,7 +26,7 @@ void guard_place_clear(struct guard_place *p)
 	fd_close(&p->owned);
 	p->dir = -1;
 	p->n_last = 0;
-	p->magic = false;
+	p->magic = p->from_root = false;
 }
 
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n)
@@ -324,6 +324,7 @@ static int open_parent(struct guard_actor *a, int base, const char *dir, struct 
 
 	if (rc >= 0) {
 		ret->owned = ret->dir = rc;
+		ret->from_root = dir[0] == '/';
 		return 0;
 	}
 	if (!needs_walk(rc))

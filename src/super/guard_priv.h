@@ -210,7 +210,7 @@ struct guard_worker {
 	int proc;			/* /proc of the host */
 	int self;			/* actor: its own folder there */
 	int mounts;			/* actor: the mounts of the tree, as text */
-	uint64_t *mount_ids;		/* actor: their numbers */
+	uint64_t *mount_ids;		/* actor: their numbers, once one was asked for */
 	size_t n_mount_ids;
 	struct guard_shared *shared;
 	atomic_int *cpu;		/* the pair's, of `shared` */
@@ -250,6 +250,7 @@ struct guard_place {
 	char last[NAME_MAX + 2];	/* with a slash if the path ended in one */
 	size_t n_last;			/* without it */
 	bool magic;			/* the way led through a link of procfs */
+	bool from_root;			/* it led from our root through our mounts alone */
 	char path[PATH_MAX + NAME_MAX + 2];	/* absolute inside, once judged */
 	struct guard_rests rests;
 };
@@ -266,11 +267,9 @@ int guard_find(struct guard_actor *a, int base, const char *path, bool follow, i
  * procfs leads, or -1 and `target` has the text. */
 int guard_follow(struct guard_actor *a, const struct guard_place *p, char target[PATH_MAX],
 		 int *ret_fd);
-/* Read the numbers of the tree's mounts, of which nobody inside makes any; 0 or -errno. */
-int guard_mounts_read(struct guard_worker *w) MUST_USE;
-/* Is it in one of these?  What another run has sent may be in a mount where nothing is
- * held any more, and its path one from there. */
-bool guard_is_mounted(const struct guard_worker *w, int fd);
+/* Is it in one of the tree's mounts, of which nobody inside makes any?  What another run has
+ * sent may be in a mount where nothing is held any more, and its path one from there. */
+bool guard_is_mounted(struct guard_worker *w, int fd);
 /* Does one of them stand below the directory `st` of that name?  1: yes; or -errno. */
 int guard_has_mount_below(const struct guard_worker *w, struct str name, const struct stat *st);
 /* The path of a descriptor, absolute inside; -errno. */

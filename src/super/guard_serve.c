@@ -387,7 +387,7 @@ void guard_actor_loop(struct guard_worker *w)
 	a.w = w;
 	/* While the reader takes down the first call: the root of these mounts is
 	 * nearly always that of the tree. */
-	if (guard_names_settle(w->names, &err) < 0 || guard_mounts_read(w) < 0)
+	if (guard_names_settle(w->names, &err) < 0)
 		return;
 	while ((n = guard_recv(w->sock, &a.req, sizeof(a.req), fds, &n_fds)) > 0) {
 		if (!take_request(&a, (size_t)n, fds, n_fds) || enter_root(&a) < 0)

@@ -293,9 +293,6 @@ void tree_release(struct tree *t)
 {
 	disk_stop(t->disk);
 	limiter_free(t->limiter);
-	/* It ended while the rest was done; see tree_wait(). */
-	guard_stop(t->guard);
-	t->guard = NULL;
 	fd_close(&t->userns);
 	fd_close(&t->mntns);
 	fd_close(&t->child.pidfd);
@@ -303,6 +300,9 @@ void tree_release(struct tree *t)
 	fd_close(&t->child.ruleset);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&t->fds.fd[i]);
+	/* It ended while the rest was done; see tree_wait(). */
+	guard_stop(t->guard);
+	t->guard = NULL;
 	/* Nothing of the tree is left to look; and the next run's maps need it. */
 	caller_release(&t->caller);
 }
