@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/native/native.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "super/aside.h"
@@ -133,8 +134,9 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN,
 			       err) < 0)
 		return -1;
-	if (s->o->mntns >= 0 && setns(s->o->mntns, CLONE_NEWNS) < 0)
-		return err_sys(err, CORDON_E_HOST, "cannot enter the mount namespace of the tree");
+	if (s->o->mntns >= 0 &&
+	    (setns(s->o->mntns, CLONE_NEWNS) < 0 || chroot("/" NATIVE_ROOT) < 0 || chdir("/") < 0))
+		return err_sys(err, CORDON_E_HOST, "cannot enter the mounts of the tree");
 	/* The rules of the tree do not let us open it; it stays that of these mounts. */
 	w->mounts = openat(w->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (w->mounts < 0)

@@ -310,13 +310,14 @@ static int loop(struct run *r, struct cordon_err *err)
 }
 
 /* [R2]: init's end is the end of everything inside. */
-static void wait_for_end(struct run *r)
+static int wait_for_end(struct run *r, struct cordon_err *err)
 {
 	struct cordon_err ignored;
+	int rc;
 
 	tree_kill(&r->tree);
 	live_remove(&r->live);		/* while the kernel takes it apart */
-	tree_wait(&r->tree);
+	rc = tree_wait(&r->tree, err);
 	/* The kernel may have killed all at once: its counters still tell. */
 	if (r->res->started) {
 		int64_t ignored_us;
@@ -334,6 +335,7 @@ static void wait_for_end(struct run *r)
 		r->res->started = true;
 	if (!r->exited)
 		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
+	return rc;
 }
 
 /* ---- start and finish --------------------------------------------------- */
@@ -412,6 +414,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.list_at_us = INT64_MAX,
 		.kill_at_us = INT64_MAX,
 	};
+	struct cordon_err end_err;
 	int rc;
 
 	tree_init(&r.tree, plan, caps, o->reporter);
@@ -425,7 +428,10 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	if (rc == 0)
 		rc = loop(&r, err);
 	if (r.tree.child.pidfd >= 0) {
-		wait_for_end(&r);
+		if (wait_for_end(&r, &end_err) < 0 && rc == 0) {
+			*err = end_err;
+			rc = -1;
+		}
 		end_denials(&r);
 	}
 	server_release(&r.server);

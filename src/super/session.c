@@ -598,13 +598,14 @@ static void end_commands(struct session *s)
 	}
 }
 
-static void stop(struct session *s)
+static int stop(struct session *s, struct cordon_err *err)
 {
 	struct cordon_err ignored;
+	int rc = 0;
 
 	if (s->tree.child.pidfd >= 0) {
 		tree_kill(&s->tree);
-		tree_wait(&s->tree);
+		rc = tree_wait(&s->tree, err);
 		if (!s->ending && !s->why)
 			s->why = "its first process was killed";
 		(void)!read_messages(s, &ignored);
@@ -620,6 +621,7 @@ static void stop(struct session *s)
 	tree_release(&s->tree);
 	fd_close(&s->owner);
 	fd_close(&s->signals);
+	return rc;
 }
 
 static void on_denial(void *arg, const struct denial *d)
@@ -635,6 +637,7 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 {
 	struct session s = { .o = o, .live = live, .signals = -1, .owner = -1,
 			     .kill_at_us = INT64_MAX };
+	struct cordon_err end_err;
 	int rc;
 
 	tree_init(&s.tree, plan, caps, o->reporter);
@@ -649,7 +652,10 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 		rc = loop(&s, err);
 	if (rc < 0 && !s.why)
 		s.why = err->msg;
-	stop(&s);
+	if (stop(&s, &end_err) < 0 && rc == 0) {
+		*err = end_err;
+		rc = -1;
+	}
 	o->reporter->on_denial = NULL;
 	if (rc == 0 && !s.is_ready) {
 		*err = s.failed;

@@ -85,21 +85,30 @@ static int prepare(struct tree *t, struct cordon_err *err)
 	return network_start(&t->network, t->plan, &t->child, t->reporter, err);
 }
 
-/* While init can still be looked at. */
-static int open_namespaces(struct tree *t, struct cordon_err *err)
+static int open_namespace(const struct tree *t, const char *name, int *ret_fd,
+			  struct cordon_err *err)
 {
 	char path[64];
 
-	if (!(t->plan->asks || t->plan->counts_roots || t->plan->n_phases) ||
-	    !(t->plan->clone_flags & CLONE_NEWUSER))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", t->child.pid);
-	t->userns = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", t->child.pid);
-	t->mntns = open(path, O_RDONLY | O_CLOEXEC);
-	if (t->userns < 0 || t->mntns < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open the namespaces of the tree");
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", t->child.pid, name);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open the %s namespace of the tree",
+			       name);
 	return 0;
+}
+
+/* While init can still be looked at.  The mounts must outlive it: see take_down_mounts(). */
+static int open_namespaces(struct tree *t, struct cordon_err *err)
+{
+	bool enters = t->plan->asks || t->plan->counts_roots || t->plan->n_phases;
+	int rc = 0;
+
+	if (enters && t->plan->clone_flags & CLONE_NEWUSER)
+		rc = open_namespace(t, "user", &t->userns, err);
+	if (rc == 0 && t->plan->clone_flags & CLONE_NEWNS)
+		rc = open_namespace(t, "mnt", &t->mntns, err);
+	return rc;
 }
 
 int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err *err)
@@ -268,20 +277,32 @@ void tree_kill(const struct tree *t)
 		native_send(&t->child, NATIVE_TERMINATE, SIGKILL);
 }
 
-void tree_wait(struct tree *t)
+/* The root goes with all that is mounted in it, masks as well: whatever somebody else was
+ * sent of it looks as it did (backend/native/mounts.c).  While init, or we, keep its mounts
+ * in being; who is the last to do so takes apart what is left. */
+static int take_down_mounts(struct tree *t, struct cordon_err *err)
+{
+	int ground = t->fds.fd[NATIVE_GROUND];
+	int rc = ground < 0 ? 0 : unlinkat(ground, NATIVE_ROOT, AT_REMOVEDIR);
+
+	if (rc < 0)
+		err_sys(err, CORDON_E_HOST, "cannot take down the mounts of the tree");
+	fd_close(&t->mntns);
+	return rc;
+}
+
+int tree_wait(struct tree *t, struct cordon_err *err)
 {
 	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
-	int status;
+	int status, rc = take_down_mounts(t, err);
 
-	/* Whoever is the last in the mounts takes them apart, and the guard does it
-	 * while we do other things. */
-	fd_close(&t->mntns);
 	guard_end(t->guard);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	pidfd_signal(t->child.pidfd, SIGKILL);
 	while (waitpid(t->child.pid, &status, __WALL) < 0 && errno == EINTR)
 		;
+	return rc;
 }
 
 void tree_stop(struct tree *t)

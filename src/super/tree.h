@@ -71,8 +71,9 @@ int64_t tree_next_us(const struct tree *t);
 /* Is init not there any more? */
 bool tree_is_gone(const struct tree *t);
 void tree_kill(const struct tree *t);
-/* Kill, and wait until nothing of it is left. */
-void tree_wait(struct tree *t);
+/* Kill, and wait until nothing of it is left.  Nothing is, also when it fails: then what it
+ * was mounted of could be looked through. */
+int tree_wait(struct tree *t, struct cordon_err *err) MUST_USE;
 /* After that: its network ends, too; the limiter is left, for what it counted, and
  * workers that end meanwhile. */
 void tree_stop(struct tree *t);

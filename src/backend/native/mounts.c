@@ -4,6 +4,11 @@
  * tmpfs is attached over "/" and everything is moved into it.  The old root
  * stays mounted beneath, where no path leads: no pivot_root, and no unmount,
  * which would wait for every CPU.
+ *
+ * The new root hangs at a folder of that tmpfs in which nothing is.  When the run is over
+ * the supervisor removes the folder, and the kernel takes away what is mounted there in one
+ * piece.  When the namespace ends it takes mount from mount: who has a directory of this
+ * tree, because it was sent to him, would then see what the masks in it are for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,19 +74,55 @@ static int note_ours(struct init *in, int mnt, struct cordon_err *err)
 	return 0;
 }
 
-int step_new_root(struct init *in, struct cordon_err *err)
+static int clone_tree(int dir, const char *path)
+{
+	return sys_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+}
+
+static int cover(int mnt)
+{
+	return sys_move_mount(mnt, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+/* The file system over "/", with the folder where the root hangs and one that it can be made
+ * of.  Who goes up from a root of another run's gets there, and may not change anything: so
+ * once more over it, only to be read; the other is the supervisor's. */
+static int make_ground(struct init *in, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "4m" } };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int ground = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	int seen;
+
+	in->fds.fd[NATIVE_GROUND] = ground;
+	if (ground < 0)
+		return -1;
+	if (mkdirat(ground, NATIVE_ROOT, 0) < 0 || mkdirat(ground, "made", 0755) < 0 ||
+	    cover(ground) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a ground for the new root");
+	seen = clone_tree(ground, "");
+	if (seen < 0 || sys_mount_setattr(seen, "", AT_EMPTY_PATH, &attr) < 0 || cover(seen) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot close the ground of the new root");
+	return seen;
+}
+
+int step_new_root(struct init *in, struct cordon_err *err)
+{
 	bool whole = in->n_mounts && strcmp(in->mounts[0].target, "/") == 0;
+	int ground;
 
 	if (!(in->plan->clone_flags & CLONE_NEWNS))
 		return 0;
-	in->root = whole ? in->trees[0] :
-			   new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
-	if (in->root < 0 || (!whole && note_ours(in, in->root, err) < 0))
+	ground = make_ground(in, err);
+	if (ground < 0)
 		return -1;
-	if (sys_move_mount(in->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	in->root = whole ? in->trees[0] : clone_tree(in->fds.fd[NATIVE_GROUND], "made");
+	if (in->root < 0 ||
+	    sys_move_mount(in->root, "", ground, NATIVE_ROOT, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot mount the new root");
+	close(ground);
+	if (!whole && note_ours(in, in->root, err) < 0)
+		return -1;
 	in->place = FOLDER(in->root,
 			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	in->seen = FOLDER(in->root, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);

@@ -52,6 +52,9 @@ enum native_kind {
 #define N_NATIVE_PLACES		5
 #define N_NATIVE_ENTRIES	4
 
+/* Where the root of the tree hangs, in the root of its mounts; see mounts.c. */
+#define NATIVE_ROOT		"root"
+
 /* What comes with a message; -1 where there is none. */
 enum native_fd {
 	NATIVE_PROC,		/* the tree's own /proc */
@@ -65,6 +68,7 @@ enum native_fd {
 	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
 	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
 	NATIVE_DIAG,		/* NETLINK_SOCK_DIAG: to count sockets, where no cgroup does */
+	NATIVE_GROUND,		/* the root of its mounts, in which NATIVE_ROOT is */
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
 	NATIVE_STREAM,		/* the first of its three standard streams */
