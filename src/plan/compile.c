@@ -234,6 +234,22 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 
 /* ---- parts -------------------------------------------------------------- */
 
+/* Programs whose first acts open something to write: bash the terminal, git /dev/null, java
+ * its /proc, others what they are called for. */
+static bool is_maker(const char *program)
+{
+	static const char *const makers[] = { "bash", "c++", "cc", "cp", "g++", "gcc", "git",
+					      "java", "javac", "ln", "mkdir", "mv", "tar", "tee",
+					      "touch" };
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	const char *name = slash ? slash + 1 : program;
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(makers); i++)
+		if (strcmp(makers[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int compile_filter(const struct policy *p, const struct host_caps *caps,
 			  const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
@@ -255,6 +271,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 	if (!caps->seccomp)
 		return 0;
 	plan->asks = o.guard || o.execs;
+	plan->asks_at_once = o.execs || (o.guard && r->argv && is_maker(r->argv[0]));
 	plan->no_inet = !o.inet;
 	plan->no_unix = o.no_unix;
 	return seccomp_compile(&o, plan->arena, &plan->filter, &plan->n_filter, err);

@@ -168,6 +168,7 @@ struct plan {
 	struct sock_filter *filter;	/* seccomp; NULL: none */
 	size_t n_filter;
 	bool asks;			/* it hands calls over, which a guard must answer */
+	bool asks_at_once;		/* so it is with the command's first acts */
 	bool no_inet, no_unix;		/* families of sockets that it refuses */
 
 	const char *cwd;		/* inside */

@@ -30,7 +30,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/native/native.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "super/aside.h"
@@ -135,7 +134,7 @@ static int become_actor(struct start *s, struct cordon_err *err)
 			       err) < 0)
 		return -1;
 	if (s->o->mntns >= 0 &&
-	    (setns(s->o->mntns, CLONE_NEWNS) < 0 || chroot("/" NATIVE_ROOT) < 0 || chdir("/") < 0))
+	    (setns(s->o->mntns, CLONE_NEWNS) < 0 || chroot(s->o->root) < 0 || chdir("/") < 0))
 		return err_sys(err, CORDON_E_HOST, "cannot enter the mounts of the tree");
 	/* The rules of the tree do not let us open it; it stays that of these mounts. */
 	w->mounts = openat(w->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);

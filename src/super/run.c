@@ -94,7 +94,9 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	r->res->started = true;
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
-	return tree_join(&r->tree, err);
+	if (tree_join(&r->tree, err) < 0)
+		return -1;
+	return r->plan->asks_at_once ? tree_start_guard(&r->tree, err) : 0;
 }
 
 /* As the caller's job control wants it; returns when it lets us go on. */

@@ -179,11 +179,8 @@ int tree_join(struct tree *t, struct cordon_err *err)
 
 /* ---- while it runs ------------------------------------------------------ */
 
-/* The first call that makes a name, or executes something where commands are
- * blocked: now there is something to guard.  Runs that do neither pay nothing.
- * The listener is the guard's alone from here on: when it is gone, the calls
- * fail. */
-static int start_guard(struct tree *t, struct cordon_err *err)
+/* The listener is the guard's alone from here on: when it is gone, the calls fail. */
+int tree_start_guard(struct tree *t, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)t->plan->guarded,
@@ -192,6 +189,7 @@ static int start_guard(struct tree *t, struct cordon_err *err)
 		.listener = fd_take(&t->fds.fd[NATIVE_LISTENER]),
 		.userns = t->userns,
 		.mntns = t->mntns,
+		.root = "/" NATIVE_ROOT,
 		.ruleset = t->fds.fd[NATIVE_RULESET],
 		.init = t->child.pid,
 	};
@@ -202,7 +200,7 @@ static int start_guard(struct tree *t, struct cordon_err *err)
 int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS], struct cordon_err *err)
 {
 	if (fds[TREE_LISTENER].revents & POLLIN)
-		return start_guard(t, err);
+		return tree_start_guard(t, err);
 	return guard_work(t->guard, fds + TREE_GUARD, err);
 }
 

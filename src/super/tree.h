@@ -47,6 +47,9 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 int tree_grant(struct tree *t, struct cordon_err *err) MUST_USE;
 /* NATIVE_READY came. */
 int tree_join(struct tree *t, struct cordon_err *err) MUST_USE;
+/* Before the first call that makes a name, or executes something where commands are blocked;
+ * else it starts with that, and runs that do neither pay nothing. */
+int tree_start_guard(struct tree *t, struct cordon_err *err) MUST_USE;
 /* To be called after each poll: starts the guard, and looks after it.  -1 also where the
  * tree has ended meanwhile. */
 int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS],

@@ -408,6 +408,26 @@ PY
 	[ "$(cat said)" = "by name" ]
 }
 
+has_guard() {
+	pgrep -P "$1" -x cordon-guard >/dev/null
+}
+
+@test "the guard is there before a program that is known to need it" {
+	for name in git other; do
+		printf '#!/bin/sh\necho up\nexec sleep 60\n' >"$name"
+		chmod +x "$name"
+		"$cordon" run -- "./$name" >"said-$name" 3>&- &
+		eval "$name=\$!"
+		soon grep -q up "said-$name"
+	done
+	# shellcheck disable=SC2154
+	soon has_guard "$git"
+	run has_guard "$other"
+	[ "$status" -ne 0 ]
+	kill "$git" "$other"
+	wait "$git" "$other" || true
+}
+
 @test "a program that starts others does not have its memory twice" {
 	run "$cordon" run --memory 64M --block-command "rm -rf /" --json -- python3 -c '
 import subprocess

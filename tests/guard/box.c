@@ -289,6 +289,7 @@ static int start_guard(struct box *b, const int *fds, int n)
 	int rc;
 
 	b->kept[0] = o.userns = open_of(b->pid, "ns/user");
+	o.root = "/";
 	b->kept[1] = o.mntns = open_of(b->pid, "ns/mnt");
 	b->kept[2] = o.ruleset;
 	rc = guard_start(&o, &b->guard, &err);
