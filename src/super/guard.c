@@ -163,6 +163,7 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 {
 	struct cordon_err err = { 0 };
 
+	guard_keep_cpu(&s->worker);
 	if (become(s, &err) == 0)
 		loop(&s->worker);
 	else
@@ -216,6 +217,9 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
+	/* The command is being loaded on another. */
+	if (g->o.is_early && g->n_pairs == 1)
+		guard_choose_cpu(&s.worker);
 	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
 	if (rc == 0)
 		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);

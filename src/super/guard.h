@@ -34,10 +34,11 @@ struct guard_options {
 	const struct plan *plan;	/* whose rules executions are judged by; NULL: none are */
 	int listener;			/* seccomp notification descriptor */
 	int userns;			/* user namespace of the tree; -1: the caller's own */
-	int mntns;			/* its mount namespace, where its mount points are busy; or -1 */
+	int mntns;			/* of its mounts, whose points are busy there; or -1 */
 	const char *root;		/* the root of the tree there */
 	int ruleset;			/* its Landlock ruleset, or -1 */
 	pid_t init;			/* ours in the tree, whose calls go on; 0: none */
+	bool is_early;			/* nobody waits for it yet: one CPU will do */
 };
 
 struct guard;

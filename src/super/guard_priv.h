@@ -214,7 +214,7 @@ struct guard_worker {
 	size_t n_mount_ids;
 	struct guard_shared *shared;
 	atomic_int *cpu;		/* the pair's, of `shared` */
-	unsigned n_calls;		/* so far */
+	unsigned n_calls;		/* that it served while the pair was not on one CPU */
 	struct guard_names *names;
 	struct guard_commands *commands;
 };
@@ -229,6 +229,9 @@ void guard_go_on(int listener, uint64_t id);
 bool guard_is_valid(int listener, uint64_t id);
 /* For each call: after a few, both of the pair stay on one CPU. */
 void guard_share_cpu(struct guard_worker *w);
+/* From the start: this one is chosen for both, and then each stays there. */
+void guard_choose_cpu(struct guard_worker *w);
+void guard_keep_cpu(struct guard_worker *w);
 /* Report a refusal; see struct guard_denial. */
 void guard_report(const struct guard_worker *w, size_t rule, const char *what);
 

@@ -180,7 +180,7 @@ int tree_join(struct tree *t, struct cordon_err *err)
 /* ---- while it runs ------------------------------------------------------ */
 
 /* The listener is the guard's alone from here on: when it is gone, the calls fail. */
-int tree_start_guard(struct tree *t, struct cordon_err *err)
+static int start_guard(struct tree *t, bool is_early, struct cordon_err *err)
 {
 	struct guard_options o = {
 		.names = (const char *const *)t->plan->guarded,
@@ -192,15 +192,21 @@ int tree_start_guard(struct tree *t, struct cordon_err *err)
 		.root = "/" NATIVE_ROOT,
 		.ruleset = t->fds.fd[NATIVE_RULESET],
 		.init = t->child.pid,
+		.is_early = is_early,
 	};
 
 	return guard_start(&o, &t->guard, err);
 }
 
+int tree_start_guard(struct tree *t, struct cordon_err *err)
+{
+	return start_guard(t, true, err);
+}
+
 int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS], struct cordon_err *err)
 {
 	if (fds[TREE_LISTENER].revents & POLLIN)
-		return tree_start_guard(t, err);
+		return start_guard(t, false, err);
 	return guard_work(t->guard, fds + TREE_GUARD, err);
 }
 
