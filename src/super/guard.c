@@ -149,13 +149,16 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	w->self = openat(w->proc, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w->self < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self");
-	/* Here, while the reader takes down the first call. */
-	if (guard_names_init(w->names, s->o->names, s->o->n_names, err) < 0)
-		return -1;
 	keep[4] = w->proc;
 	keep[5] = w->self;
 	keep[6] = w->mounts;
-	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
+	if (aside_keep_only(keep, ARRAY_SIZE(keep), err) < 0)
+		return -1;
+	/* Here, while the reader takes down the first call: the root of these mounts is
+	 * nearly always that of the tree. */
+	if (guard_names_init(w->names, s->o->names, s->o->n_names, err) < 0)
+		return -1;
+	return guard_names_settle(w->names, err);
 }
 
 static _Noreturn void work(struct start *s, int (*become)(struct start *, struct cordon_err *),

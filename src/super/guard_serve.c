@@ -380,15 +380,10 @@ void guard_actor_loop(struct guard_worker *w)
 {
 	static struct guard_actor a;
 	struct guard_question done = { .ask = GUARD_DONE };
-	struct cordon_err err = { 0 };
 	int fds[N_GUARD_SLOTS], n, rc;
 	size_t n_fds;
 
 	a.w = w;
-	/* While the reader takes down the first call: the root of these mounts is
-	 * nearly always that of the tree. */
-	if (guard_names_settle(w->names, &err) < 0)
-		return;
 	while ((n = guard_recv(w->sock, &a.req, sizeof(a.req), fds, &n_fds)) > 0) {
 		if (!take_request(&a, (size_t)n, fds, n_fds) || enter_root(&a) < 0)
 			return;

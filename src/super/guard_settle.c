@@ -7,6 +7,7 @@
 #include "super/guard_priv.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -62,6 +63,14 @@ static bool lacks(struct ground *g, struct str folder, const char *name)
 	return listing_lacks(&g->names, name);
 }
 
+/* A mask, for example: nobody inside can change its mode. */
+static bool is_read_only(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 && fs.f_flag & ST_RDONLY;
+}
+
 bool guard_is_closed(const char *path)
 {
 	char folder[PATH_MAX];
@@ -79,7 +88,7 @@ bool guard_is_closed(const char *path)
 			return true;
 		slash[slash == folder] = '\0';
 	}
-	return st.st_uid == geteuid();
+	return st.st_uid == geteuid() && !is_read_only(folder);
 }
 
 enum step {
