@@ -45,7 +45,7 @@
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_GUARD_PARTS		64		/* components of one */
-#define MAX_GUARD_RESTS		64		/* ways in which one place leads to guarded names */
+#define MAX_GUARD_RESTS		256		/* ways in which one place leads to guarded names */
 #define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept until judged */
 #define MAX_PEEK_LINE		(16u << 10)	/* of a line that may become a request */
 #define MAX_PEEK_FIELDS		256		/* header lines of one request, or trailers */

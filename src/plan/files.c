@@ -353,10 +353,36 @@ static void protect_git_file(struct files *f, const char *root)
 	m->optional = m->keep = m->file = true;
 }
 
+/* Is a writable root named that is this, or lies in it? */
+static bool is_opened(const struct files *f, const char *path)
+{
+	const struct field_value *write = list(f, F_FILES_WRITE);
+
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(write->items[i].text.s, path))
+			return true;
+	return false;
+}
+
 static void protect_below(struct files *f, const char *root, const char *const *names)
 {
-	for (size_t i = 0; names[i]; i++)
-		protect(f, below(f, root, names[i]));
+	for (size_t i = 0; names[i]; i++) {
+		const char *path = below(f, root, names[i]);
+
+		if (!is_opened(f, path))
+			protect(f, path);
+	}
+}
+
+/* A root may be such a folder itself: of a worktree elsewhere, which lives with its own part
+ * of it, or a repository without one. */
+static void protect_git_folder(struct files *f, const char *root)
+{
+	if (!str_ends(str_from(root), ".git"))
+		return;
+	protect_below(f, root, protect_git_folder_names);
+	for (size_t i = 0; guard_worktrees[i]; i++)
+		add_guarded(f, below(f, root, guard_worktrees[i]));
 }
 
 static void add_protected_sets(struct files *f, const char *root)
@@ -370,8 +396,10 @@ static void add_protected_sets(struct files *f, const char *root)
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (has_word(f, F_FILES_PROTECT, sets[i].word))
 			protect_below(f, root, sets[i].names);
-	if (has_word(f, F_FILES_PROTECT, "git"))
+	if (has_word(f, F_FILES_PROTECT, "git")) {
 		protect_git_file(f, root);
+		protect_git_folder(f, root);
+	}
 }
 
 static bool is_pattern(const char *path)
@@ -431,13 +459,17 @@ static int add_protected(struct files *f)
 {
 	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
 	const char *home = f->request->home;
+	bool in_home = false;
 
 	for (size_t i = 0; i < write->n; i++) {
-		add_protected_sets(f, write->items[i].text.s);
-		if (home && path_within(home, write->items[i].text.s) &&
-		    strcmp(home, write->items[i].text.s) != 0)
-			add_protected_sets(f, home);
+		const char *root = write->items[i].text.s;
+
+		add_protected_sets(f, root);
+		in_home |= home && strcmp(home, root) != 0 &&
+			   (path_within(home, root) || path_within(root, home));
 	}
+	if (in_home)
+		add_protected_sets(f, home);
 	for (size_t i = 0; i < v->n; i++) {
 		const char *path = v->items[i].text.s;
 

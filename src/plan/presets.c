@@ -41,7 +41,14 @@ const char *const preset_config[] = {
 
 const char *const protect_git[] = {
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
-	".git/info/attributes", ".git/modules", ".git/worktrees", NULL };
+	".git/info/attributes", ".git/modules", ".git/worktrees",
+	/* with which the folder itself would be taken for one, should `.git` not be good */
+	"HEAD", NULL };
+
+const char *const protect_git_folder_names[] = { "hooks", "config", "config.worktree", "commondir",
+						 "info/attributes", "modules", NULL };
+const char *const guard_worktrees[] = { "worktrees/*/config.worktree", "worktrees/*/commondir",
+					NULL };
 
 /* What harnesses and editors run, start or take their permissions from when somebody
  * opens the folder.  Not instructions: these are text to a model, and projects live

@@ -15,6 +15,9 @@ extern const char *const preset_config[];
 
 /* files.protect = ["git"], …: below each writable root. */
 extern const char *const protect_git[];
+/* git: where a root is such a folder itself; and of the worktrees elsewhere that are in it. */
+extern const char *const protect_git_folder_names[];
+extern const char *const guard_worktrees[];
 extern const char *const protect_agent[];
 extern const char *const protect_shell[];
 /* agent-config: names of policies, in any folder.  Kept in step with project_policies

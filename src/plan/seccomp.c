@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/ioprio.h>
@@ -22,6 +23,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,6 +36,13 @@
 
 #include "base/limits.h"
 #include "plan/guard_filter.h"
+
+#ifndef TCP_AO_ADD_KEY			/* Linux 6.7 */
+#define TCP_AO_ADD_KEY		38
+#endif
+#ifndef IPV6_FLOWLABEL_MGR		/* linux/in6.h, which the C library's does not bear */
+#define IPV6_FLOWLABEL_MGR	32
+#endif
 
 #if defined(__x86_64__)
 #define ARCH_NATIVE	AUDIT_ARCH_X86_64
@@ -76,6 +85,7 @@ enum verdict {
 	VERDICT_SEMGET,
 	VERDICT_PAGES,			/* (if memfd is off) EINVAL */
 	VERDICT_XATTR,
+	VERDICT_FALLOCATE,
 	VERDICT_PID_0,
 	VERDICT_PID_1,
 	VERDICT_WHO,
@@ -201,9 +211,11 @@ static size_t one_of(struct emitter *e, const int64_t *values, size_t yes, size_
  * threads share descriptors, and the one that looks for leaks by ptrace(). */
 static size_t test_clone(struct emitter *e, unsigned arg)
 {
+	/* Who waits for a child as vfork() does has one memory with it: so it is counted. */
+	size_t vfork = branch(e, BPF_JSET, CLONE_VM, e->allow, e->eperm);
+	size_t last = branch(e, BPF_JSET, CLONE_VFORK, vfork, e->allow);
 	size_t thread = branch(e, BPF_JSET, CLONE_THREAD, e->allow, e->eperm);
-	size_t next = e->o->ptrace ? e->allow :
-				     branch(e, BPF_JSET, CLONE_FILES, thread, e->allow);
+	size_t next = e->o->ptrace ? last : branch(e, BPF_JSET, CLONE_FILES, thread, last);
 
 	return load_low(e, arg, branch(e, BPF_JSET, CLONE_NEW_ANY, e->eperm, next));
 }
@@ -251,18 +263,22 @@ static size_t test_socketpair(struct emitter *e, unsigned arg)
 	return load_low(e, arg, branch(e, BPF_JEQ, AF_UNIX, e->allow, no_pairs));
 }
 
-/* Nobody is charged for the lists of senders of a multicast group, nor for the options of
- * a socket's packets.  The numbers of the first are the same in both protocols, but for
+/* Nobody is charged for the lists of senders of a multicast group, for the options of
+ * a socket's packets, nor for keys of TCP; of flow labels the machine has 4096.  The numbers of the first are the same in both protocols, but for
  * those that IPv4 had before. */
 static size_t test_ip_options(struct emitter *e, unsigned arg, size_t next)
 {
-	size_t none = refuse(e, ENOPROTOOPT), of_six, of_four, both;
+	size_t none = refuse(e, ENOPROTOOPT), of_six, of_four, of_tcp, both;
 
 	both = ONE_OF(e, none, e->allow, MCAST_BLOCK_SOURCE, MCAST_JOIN_SOURCE_GROUP,
 		      MCAST_MSFILTER);
-	of_six = load_low(e, arg + 1, branch(e, BPF_JEQ, IPV6_2292PKTOPTIONS, none, both));
+	of_six = load_low(e, arg + 1, ONE_OF(e, none, both, IPV6_2292PKTOPTIONS,
+					     IPV6_FLOWLABEL_MGR));
 	of_four = load_low(e, arg + 1, ONE_OF(e, none, both, IP_BLOCK_SOURCE,
 					      IP_ADD_SOURCE_MEMBERSHIP, IP_MSFILTER));
+	of_tcp = load_low(e, arg + 1, ONE_OF(e, none, e->allow, TCP_MD5SIG, TCP_MD5SIG_EXT,
+					     TCP_AO_ADD_KEY));
+	next = branch(e, BPF_JEQ, IPPROTO_TCP, of_tcp, next);
 	next = branch(e, BPF_JEQ, IPPROTO_IP, of_four, next);
 	return branch(e, BPF_JEQ, IPPROTO_IPV6, of_six, next);
 }
@@ -442,6 +458,17 @@ static size_t test_xattr(struct emitter *e, unsigned arg)
 	return load_high(e, arg, branch(e, BPF_JEQ, 0, next, too_big));
 }
 
+/* Blocks behind the end of a file are under no limit of its size, nor is what is pushed
+ * behind its end.  Programs do without. */
+static size_t test_fallocate(struct emitter *e, unsigned arg)
+{
+	size_t no_such = refuse(e, EOPNOTSUPP);
+	size_t next = branch(e, BPF_JEQ, FALLOC_FL_KEEP_SIZE, no_such, e->allow);
+
+	next = keep_bits(e, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, next);
+	return load_low(e, arg, branch(e, BPF_JSET, ~(FALLOC_FL_INSERT_RANGE - 1u), no_such, next));
+}
+
 /* init, whose uid is the command's, ends the tree: it must get its CPU for that. */
 static size_t test_pid(struct emitter *e, unsigned arg)
 {
@@ -525,6 +552,7 @@ static const struct {
 	[VERDICT_SEMGET] = { test_semget, 1 },
 	[VERDICT_PAGES] = { test_pages, 0 },
 	[VERDICT_XATTR] = { test_xattr, 3 },
+	[VERDICT_FALLOCATE] = { test_fallocate, 1 },
 	[VERDICT_PID_0] = { test_pid, 0 },
 	[VERDICT_PID_1] = { test_pid, 1 },
 	[VERDICT_WHO] = { test_who, 0 },

@@ -144,7 +144,8 @@ static void add_bounds(struct oracle *o, const struct seccomp_options *opt)
 					      "sched_setattr", "sched_setaffinity" };
 	static const char *const of_who[] = { "setpriority", "ioprio_set" };
 	static const char *const attributes[] = { "setxattr", "lsetxattr", "fsetxattr" };
-	static const int of_six[] = { 6, 43, 46, 48 }, of_four[] = { 38, 39, 41, 43, 46, 48 };
+	static const int of_six[] = { 6, 32, 43, 46, 48 }, of_four[] = { 38, 39, 41, 43, 46, 48 };
+	static const int of_tcp[] = { 14, 32, 38 };
 	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM), none = SCMP_ACT_ERRNO(ENOPROTOOPT);
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_pid) - (opt->few_cpus ? 1 : 0); i++)
@@ -158,10 +159,15 @@ static void add_bounds(struct oracle *o, const struct seccomp_options *opt)
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "prctl", IS(0, 78));
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(E2BIG), attributes[i], OVER(3, 512));
+	ADD(o, DENIES, SCMP_ACT_ERRNO(EOPNOTSUPP), "fallocate", PART(1, 3, 1));
+	for (unsigned bit = 5; bit < 32; bit++)
+		ADD(o, DENIES, SCMP_ACT_ERRNO(EOPNOTSUPP), "fallocate", HAS(1, 1ull << bit));
 	for (size_t i = 0; i < ARRAY_SIZE(of_six); i++)
 		ADD(o, DENIES, none, "setsockopt", IS(1, IPPROTO_IPV6), IS(2, of_six[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(of_four); i++)
 		ADD(o, DENIES, none, "setsockopt", IS(1, IPPROTO_IP), IS(2, of_four[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(of_tcp); i++)
+		ADD(o, DENIES, none, "setsockopt", IS(1, IPPROTO_TCP), IS(2, of_tcp[i]));
 }
 
 static void add_values(struct oracle *o, const struct seccomp_options *opt)
@@ -186,6 +192,8 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 	}
 	if (!opt->ptrace && !opt->namespaces)
 		ADD(o, DENIES, eperm, "clone", PART(0, CLONE_FILES | CLONE_THREAD, CLONE_FILES));
+	if (!opt->namespaces)
+		ADD(o, DENIES, eperm, "clone", PART(0, CLONE_VFORK | CLONE_VM, CLONE_VFORK));
 	for (int cmd = 36; cmd <= 38; cmd++)	/* F_OFD_… */
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, F_SETLEASE));

@@ -198,7 +198,7 @@ static int step_limits(struct init *in, struct cordon_err *err)
 	    limit(RLIMIT_FSIZE, l->file_size, "file size", err) < 0 ||
 	    limit(RLIMIT_NOFILE, l->open_files, "open files", err) < 0 ||
 	    limit(RLIMIT_MEMLOCK, 64 << 10, "locked memory", err) < 0 ||
-	    limit(RLIMIT_MSGQUEUE, 819200, "message queues", err) < 0 ||
+	    limit(RLIMIT_MSGQUEUE, 0, "message queues", err) < 0 ||
 	    limit(RLIMIT_RTPRIO, 0, "priority", err) < 0 ||
 	    limit(RLIMIT_NICE, 0, "priority", err) < 0 ||
 	    limit(RLIMIT_SIGPENDING, WAITING_SIGNALS, "signals that wait", err) < 0)

@@ -33,6 +33,8 @@ static const struct {
 	 * inside could hold it all by connections to themselves. */
 	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
 	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
+	/* Of each socket, and charged to nobody: keys, groups, what goes with a message. */
+	{ "sys/net/core/optmem_max", "20480", CLONE_NEWNET, true },
 	/* Connections that are over, and charged to nobody: 360 bytes each. */
 	{ "sys/net/ipv4/tcp_max_tw_buckets", "16384", CLONE_NEWNET, true },
 };
