@@ -177,9 +177,9 @@ void limiter_own_network(struct limiter *l)
 	l->own_network = true;
 }
 
-int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err)
+int limiter_start(struct limiter *l, int proc_fd, struct cordon_err *err)
 {
-	if (l->ops->start && l->ops->start(l->state, proc_fd, init, err) < 0)
+	if (l->ops->start && l->ops->start(l->state, proc_fd, err) < 0)
 		return -1;
 	return uncharged_start(&l->uncharged, proc_fd, l->own_network, err);
 }

@@ -57,8 +57,8 @@ int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struc
 		struct cordon_err *err) MUST_USE;
 /* Descriptor of the cgroup directory for clone3(CLONE_INTO_CGROUP), or -1. */
 int limiter_cgroup_fd(const struct limiter *l);
-/* Put the tree's first process in, before it may do anything.  Harmless where
- * it was cloned into the group. */
+/* Put the tree's first process in, or begin to measure it, before it may do anything.
+ * Harmless where it was cloned into the group. */
 int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
 /* The files by which a task puts itself in, writing "0": a task that moves
  * itself alone waits for nobody, while moving another one takes a lock that
@@ -77,9 +77,8 @@ void limiter_add_sockets(struct limiter *l, int fd);
 void limiter_own_network(struct limiter *l);
 /* The tree runs now: call this when `init` exists and before it runs anything
  * that is to be counted.  `proc_fd` is the tree's own /proc (a descriptor of
- * the root of its procfs), or -1 where a cgroup counts; `init` is its first
- * process as seen from here.  Neither is kept. */
-int limiter_start(struct limiter *l, int proc_fd, pid_t init, struct cordon_err *err) MUST_USE;
+ * the root of its procfs), or -1 where a cgroup counts; it is not kept. */
+int limiter_start(struct limiter *l, int proc_fd, struct cordon_err *err) MUST_USE;
 /* CPU time that was spent for the tree by others, so far: it counts as the tree's. */
 void limiter_count_beside(struct limiter *l, int64_t us);
 /* Look.  Each limit is said once: on LIMIT_CPU the caller

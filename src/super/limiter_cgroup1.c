@@ -275,8 +275,7 @@ static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, stru
 
 /* Turning that on takes the kernel longer than all the other limits together, so the
  * command does not wait for it. */
-static int cgroup1_start(void *state, int proc_fd UNUSED, pid_t init UNUSED,
-			 struct cordon_err *err UNUSED)
+static int cgroup1_start(void *state, int proc_fd UNUSED, struct cordon_err *err UNUSED)
 {
 	bound_tcp(state);
 	return 0;

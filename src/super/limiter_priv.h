@@ -39,7 +39,7 @@ struct limiter_ops {
 	int (*open_entries)(const void *state, int *ret, size_t *ret_n, struct cordon_err *err);
 	int (*add_fs)(void *state, int fd, struct cordon_err *err);
 	void (*add_sockets)(void *state, int fd);
-	int (*start)(void *state, int proc_fd, pid_t init, struct cordon_err *err);
+	int (*start)(void *state, int proc_fd, struct cordon_err *err);
 	/* `cpu_due`: the CPU limit may be reached by now, so be exact about it. */
 	void (*sample)(void *state, bool cpu_due, struct limiter_sample *ret);
 	/* All fields are preset to unknown. */

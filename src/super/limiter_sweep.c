@@ -412,7 +412,16 @@ static void sweep_add_sockets(void *state, int fd)
 }
 
 /* A wrong or blind /proc would count nothing and let everything pass. */
-static int sweep_start(void *state, int proc_fd, pid_t init, struct cordon_err *err)
+/* While init can still be looked at: later nobody may measure it. */
+static int sweep_join(void *state, pid_t init, struct cordon_err *err UNUSED)
+{
+	struct state *s = state;
+
+	s->perf_fd = proc_open_clock(init);
+	return 0;
+}
+
+static int sweep_start(void *state, int proc_fd, struct cordon_err *err)
 {
 	struct state *s = state;
 	struct sums sums = { .want_status = true };
@@ -430,7 +439,6 @@ static int sweep_start(void *state, int proc_fd, pid_t init, struct cordon_err *
 	if (sums.tasks == 0)
 		return err_set(err, CORDON_E_SETUP, "no process is to be seen in the tree's /proc");
 	s->tasks_peak = sums.tasks;
-	s->perf_fd = proc_open_clock(init);
 	return 0;
 }
 
@@ -473,6 +481,7 @@ const struct limiter_ops limiter_sweep = {
 	.close = sweep_close,
 	.add_fs = sweep_add_fs,
 	.add_sockets = sweep_add_sockets,
+	.join = sweep_join,
 	.start = sweep_start,
 	.sample = sweep_sample,
 	.usage = sweep_usage,

@@ -171,7 +171,7 @@ int tree_join(struct tree *t, struct cordon_err *err)
 	/* The plan has no such limits where nothing can count them. */
 	if (t->fds.fd[NATIVE_PROC] < 0 && t->cgroup == HOST_CGROUP_NONE)
 		return 0;
-	if (limiter_start(t->limiter, t->fds.fd[NATIVE_PROC], t->child.pid, err) < 0)
+	if (limiter_start(t->limiter, t->fds.fd[NATIVE_PROC], err) < 0)
 		return -1;
 	t->look_at_us = run_now_us();
 	return 0;

@@ -182,7 +182,7 @@ static bool begin(struct tree *t, struct limiter *l, pid_t init, int *ret_fs_fd)
 		if (!ok(limiter_add_fs(l, *ret_fs_fd, &err) == 0, "%s", err.msg))
 			return false;
 	}
-	return ok(limiter_start(l, proc_fd, init, &err) == 0, "%s", err.msg);
+	return ok(limiter_join(l, init, &err) == 0 && limiter_start(l, proc_fd, &err) == 0, "%s", err.msg);
 }
 
 static void run_tree(struct tree *t)
@@ -757,8 +757,8 @@ static void test_wrong_starts_are_refused(void)
 	is_int(limiter_new(&bad, HOST_CGROUP_NONE, &l, &err), -1, "a negative limit");
 	ok(!l, "untouched");
 	is_int(limiter_new(&limits, HOST_CGROUP_NONE, &l, &err), 0, "%s", err.msg);
-	is_int(limiter_start(l, -1, getpid(), &err), -1, "without a /proc");
-	is_int(limiter_start(l, dir_fd, getpid(), &err), -1, "what is not a /proc");
+	is_int(limiter_start(l, -1, &err), -1, "without a /proc");
+	is_int(limiter_start(l, dir_fd, &err), -1, "what is not a /proc");
 	is_int(limiter_add_fs(l, -1, &err), -1, "no file system");
 	for (int i = 0; i < MAX_LIMITER_FS; i++)
 		ok(limiter_add_fs(l, dir_fd, &err) == 0, "file system %d", i);
