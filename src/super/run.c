@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "super/aside.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
@@ -99,12 +100,45 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	return r->plan->asks_at_once ? tree_start_guard(&r->tree, err) : 0;
 }
 
+/* While the supervisor stands still: what is inside has been stopped, but a timer can
+ * continue it.  The kind of the limit that was over is the status of the end. */
+static _Noreturn void watch_alone(struct run *r, pid_t parent)
+{
+	const struct timespec tick = { 0, 20000000 };
+	enum limit_kind over = LIMIT_OK;
+	struct cordon_err ignored;
+
+	/* In a group of its own: not stopped with the others. */
+	if (setpgid(0, 0) < 0 || aside_bind(parent, &ignored) < 0)
+		over = LIMIT_WALL;
+	while (over == LIMIT_OK && !tree_is_gone(&r->tree)) {
+		nanosleep(&tick, NULL);
+		r->tree.look_at_us = 0;
+		over = run_now_us() >= r->deadline_us ? LIMIT_WALL : tree_check(&r->tree);
+	}
+	if (over != LIMIT_OK)
+		tree_kill(&r->tree);
+	_exit((int)over);
+}
+
 /* As the caller's job control wants it; returns when it lets us go on. */
 static void stop_with_caller(struct run *r)
 {
+	pid_t parent = getpid(), watcher = fork();
+	int status;
+
+	if (watcher == 0)
+		watch_alone(r, parent);
+	if (watcher < 0)
+		return;
 	stdio_pause(&r->stdio);
 	raise(SIGSTOP);
 	stdio_resume(&r->stdio);
+	kill(watcher, SIGKILL);
+	while (waitpid(watcher, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) != LIMIT_OK)
+		stop_for(r, (enum limit_kind)WEXITSTATUS(status), 0);
 }
 
 static int on_message(struct run *r, const struct native_message *m, struct cordon_err *err)
@@ -358,6 +392,11 @@ int run_watch_signals(int *ret_fd, struct cordon_err *err)
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* The terminal does not stop us in the background: nobody would watch the limits. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGTTIN);
+	sigaddset(&set, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (*ret_fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch signals");
 	return 0;

@@ -462,6 +462,9 @@ static bool read_some(struct stdio *s, struct stream *t)
 	n = read(t->from, t->room, STREAM_ROOM);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
+	/* We are in the background by now. */
+	if (n < 0 && errno == EIO && t->from == 0 && s->keyboard && !in_foreground())
+		return true;
 	if (n <= 0) {		/* the end; a pty says EIO */
 		end_stream(s, t);
 		return true;
