@@ -19,17 +19,16 @@
 static int open_folder(struct result_file *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char folder[4096];
 
 	if (!name[0] || strlen(name) >= sizeof(f->name) ||
-	    (slash && (size_t)(slash - path) + 1 >= sizeof(folder))) {
+	    (slash && (size_t)(slash - path) + 1 >= sizeof(f->folder))) {
 		errno = name[0] ? ENAMETOOLONG : EISDIR;
 		return -1;
 	}
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+	snprintf(f->folder, sizeof(f->folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
 		 slash ? path : ".");
 	snprintf(f->name, sizeof(f->name), "%s", name);
-	f->dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	f->dir = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return f->dir < 0 ? -1 : 0;
 }
 
@@ -125,6 +124,18 @@ static void reopen_folder(int dir)
 		(void)!chmod(path, (st.st_mode & 07777) | 0300);
 }
 
+/* Does the path still lead there?  Else who reads it finds what the command left instead. */
+static bool is_in_place(const struct result_file *f)
+{
+	struct stat there, st;
+
+	if (stat(f->folder, &there) == 0 && fstat(f->dir, &st) == 0 && there.st_dev == st.st_dev &&
+	    there.st_ino == st.st_ino)
+		return true;
+	errno = ESTALE;
+	return false;
+}
+
 /* Whole, then in one step under its own name. */
 static int replace_file(const struct result_file *f, const char *text)
 {
@@ -161,6 +172,8 @@ int result_file_close(struct result_file *f, const char *text)
 
 	if (text)
 		rc = f->dir >= 0 ? replace_file(f, text) : write_all(f->fd, text);
+	if (text && rc == 0 && f->dir >= 0 && !is_in_place(f))
+		rc = -1;
 	if (rc < 0 && f->dir >= 0)
 		remove_file(f);
 	if (f->dir >= 0)

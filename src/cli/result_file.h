@@ -8,6 +8,7 @@ struct result_file {
 	int dir;		/* the folder, or -1: `fd` is written as it is */
 	int fd;
 	char name[256];		/* in the folder */
+	char folder[4096];	/* its path, which the command may have given to another */
 };
 
 /* Before the run.  -1 with errno. */

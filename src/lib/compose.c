@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "lib/settings.h"
+#include "policy/covering.h"
 
 #define MACHINE_CEILING	"/etc/cordon/cordon.toml"
 
@@ -247,6 +248,42 @@ static const char *user_ceiling(struct composition *c)
 	return NULL;
 }
 
+/* The variable that the text takes next, behind its `${`; empty: none. */
+static struct str next_variable(struct str *text)
+{
+	const char *at = text->n ? memmem(text->s, text->n, "${", 2) : NULL, *dash;
+	struct str name;
+
+	if (!at)
+		return STR("");
+	*text = str_from_pos(*text, (size_t)(at - text->s) + 2);
+	name = str_first(*text, str_find(*text, '}'));
+	dash = name.n ? memmem(name.s, name.n, ":-", 2) : NULL;
+	return dash ? str_first(name, (size_t)(dash - name.s)) : name;
+}
+
+/* A value may be made of what the ceiling lets in, and of nothing else of the caller's. */
+static int check_templates(struct composition *c, const struct section *s,
+			   const struct field_value *pass)
+{
+	const struct field_value *set = &s->f[F_ENV_SET];
+
+	for (size_t i = 0; pass->set && i < set->n; i++) {
+		struct str rest = set->items[i].value, name;
+
+		while ((name = next_variable(&rest)).n) {
+			struct item wanted = { .text = name };
+
+			if (!item_find_covering(KIND_ENV_NAMES, pass, &wanted))
+				return diag_error(&c->diags, set->items[i].at,
+						  "env.set: %.*s takes ${%.*s}, which env.pass of "
+						  "a ceiling does not let in",
+						  STR_FMT(set->items[i].text), STR_FMT(name));
+		}
+	}
+	return 0;
+}
+
 /* A ceiling that is there and cannot be read stops everything. */
 static int compose_ceiling(struct composition *c, const char *path)
 {
@@ -257,6 +294,12 @@ static int compose_ceiling(struct composition *c, const char *path)
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;
+	if (check_templates(c, &c->policy.base, &ceiling.base.f[F_ENV_PASS]) < 0)
+		return -1;
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		if (check_templates(c, &c->policy.phases[i].section,
+				    &ceiling.base.f[F_ENV_PASS]) < 0)
+			return -1;
 	c->ceilings[c->n_ceilings++] = ceiling;
 	if (policy_tighten(&c->policy, &ceiling, &c->cuts, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);

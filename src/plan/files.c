@@ -455,9 +455,10 @@ static int add_pattern(struct files *f, enum field_id id, const char *pattern, b
 	return 0;
 }
 
-static int add_protected(struct files *f)
+/* Below each writable root, and below HOME where one has it, or lies in it. */
+static void protect_roots(struct files *f)
 {
-	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
+	const struct field_value *write = list(f, F_FILES_WRITE);
 	const char *home = f->request->home;
 	bool in_home = false;
 
@@ -470,6 +471,13 @@ static int add_protected(struct files *f)
 	}
 	if (in_home)
 		add_protected_sets(f, home);
+}
+
+static int add_protected(struct files *f)
+{
+	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
+
+	protect_roots(f);
 	for (size_t i = 0; i < v->n; i++) {
 		const char *path = v->items[i].text.s;
 

@@ -264,8 +264,8 @@ static size_t test_socketpair(struct emitter *e, unsigned arg)
 }
 
 /* Nobody is charged for the lists of senders of a multicast group, for the options of
- * a socket's packets, nor for keys of TCP; of flow labels the machine has 4096.  The numbers of the first are the same in both protocols, but for
- * those that IPv4 had before. */
+ * a socket's packets, nor for keys of TCP; of flow labels the machine has 4096.  The numbers
+ * of the first are the same in both protocols, but for those that IPv4 had before. */
 static size_t test_ip_options(struct emitter *e, unsigned arg, size_t next)
 {
 	size_t none = refuse(e, ENOPROTOOPT), of_six, of_four, of_tcp, both;

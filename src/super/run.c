@@ -477,7 +477,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	}
 	server_release(&r.server);
 	tree_stop(&r.tree);
-	if (!stdio_drain(&r.stdio) && ret->limit == LIMIT_OK)
+	if (!stdio_drain(&r.stdio, r.signals, ret->limit == LIMIT_OK) && ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&r.stdio);
 	if (r.tree.limiter)

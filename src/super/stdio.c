@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -553,10 +554,36 @@ void stdio_wait(struct stdio *s)
 			return;
 }
 
+/* Has the caller been told to end? */
+static bool is_told_to_end(int signals)
+{
+	static const unsigned ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct signalfd_siginfo si;
+	bool told = false;
+
+	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+			told |= si.ssi_signo == ends[i];
+	return told;
+}
+
+/* Until somebody reads, for a while.  False: there is no use in it any more. */
+static bool wait_for_reader(const struct stream *t, int signals, int64_t end_us)
+{
+	struct pollfd fds[] = { { .fd = t->to, .events = POLLOUT },
+				{ .fd = signals, .events = POLLIN } };
+	int64_t left_us = end_us - run_now_us();
+
+	if (left_us <= 0 || poll(fds, 2, (int)MIN(left_us / 1000 + 1, 1000)) < 0)
+		return left_us > 0 && errno == EINTR;
+	return !fds[1].revents || !is_told_to_end(signals);
+}
+
 /* Input has no more use; output ends at the end of its pipe, or where nothing
  * more comes: a writer outside the tree may hold the other end. */
-bool stdio_drain(struct stdio *s)
+bool stdio_drain(struct stdio *s, int signals, bool in_time)
 {
+	int64_t end_us = in_time ? INT64_MAX : run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
 	bool within = true, moved = true;
 
 	while (moved && within) {
@@ -567,11 +594,10 @@ bool stdio_drain(struct stdio *s)
 			if (!t->open || t->output < 0)
 				continue;
 			if (t->begin < t->end) {
-				struct pollfd p = { .fd = t->to, .events = POLLOUT };
-
-				poll(&p, 1, 1000);
+				moved = wait_for_reader(t, signals, end_us);
 				write_some(s, t);
-				moved = true;
+				if (!moved && t->begin < t->end && s->truncated)
+					s->truncated[t->output] = true;
 			} else if (is_ready(t->from, POLLIN)) {
 				within = read_some(s, t);
 				moved = true;

@@ -63,8 +63,9 @@ bool stdio_move(struct stdio *s);
 /* Where the command had a terminal: what it wrote last comes through the kernel a
  * moment later.  Waits for that, but not for those who keep the terminal open. */
 void stdio_wait(struct stdio *s);
-/* Everything that is left, once all writers are gone. */
-bool stdio_drain(struct stdio *s);
+/* Everything that is left, once all writers are gone; of what nobody reads it is given up
+ * when a signal ends us, or soon where the run was not in time. */
+bool stdio_drain(struct stdio *s, int signals, bool in_time);
 /* The caller's terminal changed its size. */
 void stdio_resize(struct stdio *s);
 void stdio_close(struct stdio *s);

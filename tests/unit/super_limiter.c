@@ -182,7 +182,8 @@ static bool begin(struct tree *t, struct limiter *l, pid_t init, int *ret_fs_fd)
 		if (!ok(limiter_add_fs(l, *ret_fs_fd, &err) == 0, "%s", err.msg))
 			return false;
 	}
-	return ok(limiter_join(l, init, &err) == 0 && limiter_start(l, proc_fd, &err) == 0, "%s", err.msg);
+	return ok(limiter_join(l, init, &err) == 0 && limiter_start(l, proc_fd, &err) == 0, "%s",
+		  err.msg);
 }
 
 static void run_tree(struct tree *t)
