@@ -25,7 +25,8 @@ bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 }
 
 /* Of the whole tree, and made with it. */
-static const enum field_id tree_fields[] = { F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY };
+static const enum field_id tree_fields[] = { F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY,
+					     F_LIMITS_OUTPUT };
 
 static int check_fixed(const struct policy *p, const struct phase *phase, struct cordon_err *err)
 {

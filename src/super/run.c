@@ -42,6 +42,7 @@ struct run {
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
+	bool told_to_end;	/* by a signal, which was passed on */
 };
 
 int64_t run_now_us(void)
@@ -70,6 +71,11 @@ struct timespec run_wait(int64_t next_us)
 }
 
 /* ---- ending ------------------------------------------------------------- */
+
+bool run_ended_well(const struct run_result *res)
+{
+	return res->limit == LIMIT_OK && !WIFSIGNALED(res->status);
+}
 
 /* The first reason counts. */
 static void stop_for(struct run *r, enum limit_kind why, int signal)
@@ -213,6 +219,7 @@ static void on_signal(struct run *r, int signal)
 		r->paused = false;
 		break;
 	default:
+		r->told_to_end |= signal != SIGUSR1 && signal != SIGUSR2;
 		native_send(&r->tree.child, NATIVE_SIGNAL, signal);
 	}
 }
@@ -477,7 +484,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	}
 	server_release(&r.server);
 	tree_stop(&r.tree);
-	if (!stdio_drain(&r.stdio, r.signals, ret->limit == LIMIT_OK) && ret->limit == LIMIT_OK)
+	if (!stdio_drain(&r.stdio, r.signals, run_ended_well(ret) && !r.told_to_end) &&
+	    ret->limit == LIMIT_OK)
 		ret->limit = LIMIT_OUTPUT;
 	stdio_close(&r.stdio);
 	if (r.tree.limiter)

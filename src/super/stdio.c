@@ -581,12 +581,12 @@ static bool wait_for_reader(const struct stream *t, int signals, int64_t end_us)
 
 /* Input has no more use; output ends at the end of its pipe, or where nothing
  * more comes: a writer outside the tree may hold the other end. */
-bool stdio_drain(struct stdio *s, int signals, bool in_time)
+bool stdio_drain(struct stdio *s, int signals, bool ended_well)
 {
-	int64_t end_us = in_time ? INT64_MAX : run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
-	bool within = true, moved = true;
+	int64_t end_us = ended_well ? INT64_MAX : run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
+	bool within = true, moved = true, waits = true;
 
-	while (moved && within) {
+	while (moved && within && waits) {
 		moved = false;
 		for (size_t i = 0; i < s->n_streams; i++) {
 			struct stream *t = &s->streams[i];
@@ -594,9 +594,10 @@ bool stdio_drain(struct stdio *s, int signals, bool in_time)
 			if (!t->open || t->output < 0)
 				continue;
 			if (t->begin < t->end) {
-				moved = wait_for_reader(t, signals, end_us);
+				waits = waits && wait_for_reader(t, signals, end_us);
 				write_some(s, t);
-				if (!moved && t->begin < t->end && s->truncated)
+				moved = true;
+				if (!waits && t->begin < t->end && s->truncated)
 					s->truncated[t->output] = true;
 			} else if (is_ready(t->from, POLLIN)) {
 				within = read_some(s, t);

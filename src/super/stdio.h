@@ -64,8 +64,8 @@ bool stdio_move(struct stdio *s);
  * moment later.  Waits for that, but not for those who keep the terminal open. */
 void stdio_wait(struct stdio *s);
 /* Everything that is left, once all writers are gone; of what nobody reads it is given up
- * when a signal ends us, or soon where the run was not in time. */
-bool stdio_drain(struct stdio *s, int signals, bool in_time);
+ * when a signal ends us, or soon where the run was ended. */
+bool stdio_drain(struct stdio *s, int signals, bool ended_well);
 /* The caller's terminal changed its size. */
 void stdio_resize(struct stdio *s);
 void stdio_close(struct stdio *s);

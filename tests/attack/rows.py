@@ -578,6 +578,21 @@ row("open files", "py:import os\nfor i in range(100): os.dup(0)", opts="--open-f
 row("open files: raised", "ulimit -n 60", setup="true", opts="--open-files 50")
 row("private places", f"head -c 20M /dev/zero > /dev/shm/{MINE}; s=$?;"
     f" rm /dev/shm/{MINE}; exit $s", opts="--disk 10M")
+row("file size: blocks behind the end", "py:import ctypes, os\n"
+    "fd = os.open('f', os.O_CREAT | os.O_WRONLY)\n"
+    "assert ctypes.CDLL(None).fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(20 << 20)) == 0",
+    opts="--file-size 1M")
+row("CPU time: short children that nobody waits for", "py:import os, time\n"
+    "end = time.monotonic() + 4\n"
+    "while time.monotonic() < end:\n"
+    "    if os.fork() == 0:\n"
+    "        if os.fork() == 0:\n"
+    "            begin = time.process_time()\n"
+    "            while time.process_time() - begin < 0.005: pass\n"
+    "        os._exit(0)\n"
+    "    os.wait()", opts="--cpu-seconds 1")
+row("keys of TCP", "py:import socket, struct\ns = socket.socket()\n"
+    "s.setsockopt(6, 14, struct.pack('=H126xBBHI80s', 2, 0, 0, 8, 0, b'k' * 80))")
 for what, act in (
         ("one file", "head -c 60M /dev/zero > f"),
         ("files", "py:for i in range(60): open(f'f{i}', 'wb').write(bytes(1 << 20))"),

@@ -428,6 +428,84 @@ has_guard() {
 	wait "$git" "$other" || true
 }
 
+@test "a denied folder on the way to protected names" {
+	mkdir -p .git/hooks
+	run "$cordon" run --deny .git -- sh -c 'echo x >new; ls .git; mkdir d && mv d .git'
+	[ -s new ]
+	[ ! -e .git/d ]
+	# One that was closed by somebody is no mask: what is in it cannot be told.
+	"$cordon" run -- sh -c 'mkdir .config; chmod 0 .config'
+	run "$cordon" run -- touch f
+	chmod 700 .config
+	[ "$status" -eq 125 ]
+	grep -q 'closed' <<<"$output"
+}
+
+@test "what programs run from HOME is held in a part of it" {
+	mkdir -p "$HOME/.config/mine" "$HOME/.config/nvim"
+	for name in git/config fish/config.fish systemd/user/x.service environment.d/a.conf; do
+		run "$cordon" run -w "$HOME/.config" -- sh -c "mkdir -p ~/.config/${name%/*}; echo x >~/.config/$name"
+		[ ! -e "$HOME/.config/$name" ]
+	done
+	"$cordon" run -w "$HOME/.config" -- touch "$HOME/.config/mine/own"
+	[ -e "$HOME/.config/mine/own" ]
+	# A root that is such a name itself is meant.
+	"$cordon" run -w "$HOME/.config/nvim" -- touch "$HOME/.config/nvim/init.lua"
+	[ -e "$HOME/.config/nvim/init.lua" ]
+}
+
+@test "git folders by another name, and none of the workspace" {
+	git init -q .
+	run "$cordon" run -- sh -c 'rm .git/HEAD; mkdir objects refs; echo "ref: refs/heads/m" >HEAD'
+	[ ! -e HEAD ]
+	git init -q "$BATS_TEST_TMPDIR/main"
+	cd "$BATS_TEST_TMPDIR/main"
+	git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
+	git worktree add -q ../wt
+	cd ../wt
+	common=$BATS_TEST_TMPDIR/main/.git
+	run "$cordon" run -w "$common" -- sh -c "echo x >$common/hooks/post-checkout"
+	[ ! -e "$common/hooks/post-checkout" ]
+	for name in config worktrees/wt/commondir worktrees/wt/config.worktree; do
+		before=$(cat "$common/$name" || true)
+		run "$cordon" run -w "$common" -- sh -c "echo evil >>$common/$name"
+		[ "$(cat "$common/$name" || true)" = "$before" ]
+	done
+	"$cordon" run -w "$common" -- git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two
+	[ "$(git log --format=%s | head -1)" = two ]
+}
+
+@test "--result: a folder in the place of the one that was named" {
+	mkdir out
+	run "$cordon" run --result out/r.json -- sh -c 'mv out .o; mkdir out; echo "{}" >out/r.json'
+	[ "$status" -eq 125 ]
+	grep -q -e '--result' <<<"$output"
+	[ ! -e .o/r.json ]
+}
+
+@test "what nobody reads does not hold up the end" {
+	mkfifo pipe
+	exec 7<>pipe
+	"$cordon" run --output 10M --timeout 500ms --result r.json -- yes >pipe || [ $? -eq 124 ]
+	[ "$(/usr/bin/python3 -c 'import json; print(json.load(open("r.json"))["limit"])')" = wall ]
+	exec 7>&-
+}
+
+@test "a value that is made of what a ceiling does not let in" {
+	mkdir -p "$HOME/.config/cordon"
+	printf '[env]\npass = ["PATH", "HOME"]\n' >"$HOME/.config/cordon/cordon.toml"
+	# shellcheck disable=SC2016
+	printf '[env]\nset = { X = "${COMPANY_DATA}" }\n' >cordon.toml
+	export COMPANY_DATA=leaked
+	run "$cordon" run -- env
+	[ "$status" -ne 0 ]
+	grep -q 'env.set: X takes \${COMPANY_DATA}' <<<"$output"
+	# shellcheck disable=SC2016
+	printf '[env]\nset = { X = "at ${HOME:-none}" }\n' >cordon.toml
+	run "$cordon" run -- sh -c 'echo "$X"'
+	[ "$output" = "at $HOME" ]
+}
+
 @test "a program that starts others does not have its memory twice" {
 	run "$cordon" run --memory 64M --block-command "rm -rf /" --json -- python3 -c '
 import subprocess
