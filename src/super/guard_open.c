@@ -199,22 +199,43 @@ static bool is_held(const struct guard_actor *a, int fd)
 	       (!guard_is_mounted(a->w, fd) && !is_at(path, fd));
 }
 
+/* The caller's own descriptor once more, of a file that it cannot open here: a log that its
+ * stderr leads to.  It gains nothing by that. */
+static int copy_own(struct guard_actor *a, const struct stat *found)
+{
+	unsigned want = a->req.flags & O_ACCMODE, has;
+	cleanup_fd int fd = -1;
+	struct stat st;
+
+	if (a->own_fd < 0 || guard_ask(a, GUARD_ASK_COPY, a->own_fd, &fd) < 0 || fstat(fd, &st) < 0)
+		return -EACCES;
+	has = (unsigned)fcntl(fd, F_GETFL);
+	if (st.st_dev != found->st_dev || st.st_ino != found->st_ino || has & O_PATH ||
+	    ((has & O_ACCMODE) != O_RDWR && (has & O_ACCMODE) != want))
+		return -EACCES;
+	return fd_take(&fd);
+}
+
 /* Open what a descriptor (O_PATH) stands for, without ever waiting. */
 static int open_found(struct guard_actor *a, int fd)
 {
 	struct stat st;
+	int rc;
 
 	if (fstat(fd, &st) < 0)
 		return guard_rc(-1);
 	if (S_ISREG(st.st_mode) && st.st_nlink && may_change(a) && is_held(a, fd))
-		return -EACCES;
+		return copy_own(a, &st);
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (S_ISFIFO(st.st_mode))
 		return open_fifo(a, fd);
 	if (is_dev_tty(&st))
 		return open_tty(a);
-	return without_nonblock(a, reopen(a->w, fd, a->req.flags | O_NONBLOCK));
+	rc = reopen(a->w, fd, a->req.flags | O_NONBLOCK);
+	if (rc == -EACCES && S_ISREG(st.st_mode))
+		return copy_own(a, &st);
+	return without_nonblock(a, rc);
 }
 
 /* --- under the lock --------------------------------------------------------- */

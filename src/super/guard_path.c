@@ -102,6 +102,7 @@ static int follow_jump(struct guard_actor *a, int dir, const char *name, int *re
 		rc = guard_rc(openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	} else if (str_is(take_last(&folder), "fd") && is_own(a, folder) &&
 		   str_parse_u64(str_from(name), &fd) && fd <= INT_MAX) {
+		a->own_fd = (int)fd;
 		return guard_ask(a, GUARD_ASK_FD, (int)fd, ret_fd);
 	} else {
 		rc = guard_rc(openat(dir, name, O_PATH | O_CLOEXEC));

@@ -127,6 +127,7 @@ enum guard_ask {
 	GUARD_DONE,
 	GUARD_ASK_CWD,
 	GUARD_ASK_FD,
+	GUARD_ASK_COPY,		/* of a descriptor itself, not only of what it stands for */
 	GUARD_ASK_TTY,
 	GUARD_ASK_CLOSED,	/* nothing: an answer says that what was sent is closed there */
 	GUARD_PROGRAM		/* no question: a struct guard_program */
@@ -242,6 +243,7 @@ struct guard_actor {
 	struct guard_request req;
 	int fds[N_GUARD_SLOTS];		/* -1: did not come */
 	int opened;			/* -1, or what the caller gets */
+	int own_fd;			/* -1, or the caller's that a link of procfs led to last */
 	unsigned links;			/* symbolic links followed so far */
 	unsigned n_fifos;		/* processes that wait for the other end */
 };

@@ -284,11 +284,19 @@ static int take_root(struct reader *r)
 
 /* --- bind ------------------------------------------------------------------- */
 
-/* The caller's socket.  A thread may have descriptors of its own, which only
- * newer kernels give: so compare with what /proc says is there. */
-static int take_socket(struct reader *r, int fd)
+/* A thread may have descriptors of its own, which only newer kernels give. */
+static int copy_fd(const struct reader *r, int fd)
 {
 	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, r->tid, PIDFD_THREAD);
+
+	if (pidfd < 0)
+		pidfd = pidfd_of(r->tgid);
+	return guard_rc(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+}
+
+/* The caller's socket; it may not be the one, so compare with what /proc says is there. */
+static int take_socket(struct reader *r, int fd)
+{
 	char name[32], there[64], here[64];
 	struct stat st;
 	ssize_t n;
@@ -301,9 +309,7 @@ static int take_socket(struct reader *r, int fd)
 	there[n] = '\0';
 	if (!str_starts(str_from(there), "socket:"))
 		return -ENOTSOCK;
-	if (pidfd < 0)
-		pidfd = pidfd_of(r->tgid);
-	rc = guard_rc(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+	rc = copy_fd(r, fd);
 	if (rc < 0)
 		return rc;
 	r->fds[GUARD_SLOT_SOCKET] = rc;
@@ -479,6 +485,9 @@ static bool attend(struct reader *r)
 			continue;
 		if (q.ask == GUARD_ASK_TTY) {
 			reply.rc = controlling_tty(r);
+		} else if (q.ask == GUARD_ASK_COPY) {
+			fd = copy_fd(r, q.fd);
+			reply.rc = MIN(fd, 0);
 		} else if (q.ask != GUARD_ASK_CLOSED) {
 			snprintf(name, sizeof(name), q.ask == GUARD_ASK_CWD ? "cwd" : "fd/%d",
 				 q.fd);

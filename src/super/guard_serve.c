@@ -389,7 +389,7 @@ void guard_actor_loop(struct guard_worker *w)
 			return;
 		guard_share_cpu(w);
 		a.links = 0;
-		a.opened = -1;
+		a.opened = a.own_fd = -1;
 		umask(a.req.umask);
 		rc = acts[a.req.op](&a);
 		for (size_t i = 0; i < N_GUARD_SLOTS; i++)

@@ -408,6 +408,18 @@ PY
 	[ "$(cat said)" = "by name" ]
 }
 
+@test "streams that lead to a file outside can be opened by their names" {
+	log=$BATS_TEST_TMPDIR/log
+	echo before >"$log"
+	"$cordon" run -- sh -c 'echo out >>/dev/stdout; echo err >/dev/stderr; echo t | tee -a /dev/stderr' \
+		>>"$log" 2>&1
+	[ "$(cat "$log")" = $'before\nout\nerr\nt\nt' ]
+	# But not for what they were not opened.
+	run "$cordon" run -- sh -c 'echo x >>/dev/stdin' <"$log"
+	run "$cordon" run -- sh -c 'exec 5</dev/stdout; head -1 <&5' >>"$log"
+	[ "$(wc -l <"$log")" -eq 5 ]
+}
+
 has_guard() {
 	pgrep -P "$1" -x cordon-guard >/dev/null
 }
