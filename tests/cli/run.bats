@@ -416,7 +416,7 @@ PY
 	[ "$(cat "$log")" = $'before\nout\nerr\nt\nt' ]
 	# But not for what they were not opened.
 	run "$cordon" run -- sh -c 'echo x >>/dev/stdin' <"$log"
-	run "$cordon" run -- sh -c 'exec 5</dev/stdout; head -1 <&5' >>"$log"
+	"$cordon" run -- sh -c 'exec 5</dev/stdout; head -1 <&5' >>"$log" || true
 	[ "$(wc -l <"$log")" -eq 5 ]
 }
 
