@@ -361,18 +361,27 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	return s;
 }
 
-/* Memory that is over it by now is found at the next look. */
 static int sweep_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
 {
 	struct sums sums = { .want_status = true };
+	struct limiter_sample sample = { 0 };
 	struct state *s = state;
+	int64_t before = s->limit;
 
 	walk(s, &sums);
 	if (sums.tasks > limits->processes)
 		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
 			       (long long)limits->processes - 1);
-	s->tasks_limit = counted_tasks(limits);
 	s->limit = limits->memory;
+	s->credit.valid = false;
+	judge_memory(s, &sums, &sample);
+	if (sample.memory_over) {
+		s->limit = before;
+		s->credit.valid = false;
+		return err_set(err, CORDON_E_HOST, "limits.memory: more than %lld bytes are in use",
+			       (long long)limits->memory);
+	}
+	s->tasks_limit = counted_tasks(limits);
 	s->cpu_limited = true;	/* it may be by now; looking more often harms nobody */
 	return 0;
 }
