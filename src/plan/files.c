@@ -348,8 +348,12 @@ static bool is_protected(const struct files *f, const char *path)
 /* In a linked worktree `.git` is a file which says where the rest is. */
 static void protect_git_file(struct files *f, const char *root)
 {
-	struct plan_mount *m = add_mount(f, MOUNT_RO, NULL, below(f, root, ".git"));
+	const char *path = below(f, root, ".git");
+	struct plan_mount *m;
 
+	if (!is_within(f, F_FILES_WRITE, path))
+		return;
+	m = add_mount(f, MOUNT_RO, NULL, path);
 	m->optional = m->keep = m->file = true;
 }
 
