@@ -250,8 +250,9 @@ void limiter_usage(struct limiter *l, struct limiter_usage *ret)
 {
 	*ret = (struct limiter_usage){ .cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1 };
 	l->ops->usage(l->state, ret);
+	/* Upwards, as the other part is cut off: a limit that was reached is not to be missed. */
 	if (ret->cpu_ms >= 0)
-		ret->cpu_ms += l->beside_us / 1000;
+		ret->cpu_ms += (l->beside_us + 999) / 1000;
 }
 
 void limiter_free(struct limiter *l)
