@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "lib/settings.h"
 #include "policy/covering.h"
+#include "policy/template.h"
 
 #define MACHINE_CEILING	"/etc/cordon/cordon.toml"
 
@@ -248,20 +249,6 @@ static const char *user_ceiling(struct composition *c)
 	return NULL;
 }
 
-/* The variable that the text takes next, behind its `${`; empty: none. */
-static struct str next_variable(struct str *text)
-{
-	const char *at = text->n ? memmem(text->s, text->n, "${", 2) : NULL, *dash;
-	struct str name;
-
-	if (!at)
-		return STR("");
-	*text = str_from_pos(*text, (size_t)(at - text->s) + 2);
-	name = str_first(*text, str_find(*text, '}'));
-	dash = name.n ? memmem(name.s, name.n, ":-", 2) : NULL;
-	return dash ? str_first(name, (size_t)(dash - name.s)) : name;
-}
-
 /* A value may be made of what the ceiling lets in, and of nothing else of the caller's. */
 static int check_templates(struct composition *c, const struct section *s,
 			   const struct field_value *pass)
@@ -269,16 +256,19 @@ static int check_templates(struct composition *c, const struct section *s,
 	const struct field_value *set = &s->f[F_ENV_SET];
 
 	for (size_t i = 0; pass->set && i < set->n; i++) {
-		struct str rest = set->items[i].value, name;
+		struct str rest = set->items[i].value;
+		struct template_part part;
 
-		while ((name = next_variable(&rest)).n) {
-			struct item wanted = { .text = name };
+		/* What has no end is refused when it is used. */
+		while (rest.n && template_next(&rest, &part)) {
+			struct item wanted = { .text = part.name };
 
-			if (!item_find_covering(KIND_ENV_NAMES, pass, &wanted))
+			if (part.is_variable && part.name.n &&
+			    !item_find_covering(KIND_ENV_NAMES, pass, &wanted))
 				return diag_error(&c->diags, set->items[i].at,
 						  "env.set: %.*s takes ${%.*s}, which env.pass of "
 						  "a ceiling does not let in",
-						  STR_FMT(set->items[i].text), STR_FMT(name));
+						  STR_FMT(set->items[i].text), STR_FMT(part.name));
 		}
 	}
 	return 0;

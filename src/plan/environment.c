@@ -7,6 +7,7 @@
 #include "plan/net_inside.h"
 #include "plan/presets.h"
 #include "policy/proxy.h"
+#include "policy/template.h"
 
 struct environment {
 	struct arena *arena;
@@ -96,43 +97,34 @@ static const char *caller_value(const struct environment *e, struct str name)
 	return NULL;
 }
 
-/* ${NAME} and ${NAME:-default}; a NAME that is always stripped has no value. */
-static int expand_one(struct environment *e, struct str inside, struct str variable,
-		      struct buf *out)
+/* A NAME that is always stripped has no value. */
+static int expand_one(struct environment *e, const struct template_part *part,
+		      struct str variable, struct buf *out)
 {
-	const char *dash = inside.n ? memmem(inside.s, inside.n, ":-", 2) : NULL;
-	struct str name = dash ? str_first(inside, (size_t)(dash - inside.s)) : inside;
-	const char *value = is_stripped(e, name) ? NULL : caller_value(e, name);
+	const char *value = is_stripped(e, part->name) ? NULL : caller_value(e, part->name);
 
-	if (value && (value[0] || !dash)) {
+	if (value && (value[0] || !part->has_fallback))
 		buf_puts(out, value);
-		return 0;
-	}
-	if (!dash)
+	else if (part->has_fallback)
+		buf_str(out, part->fallback);
+	else
 		return err_set(e->err, CORDON_E_POLICY,
 			       "env.set: %.*s takes ${%.*s}, which the caller does not have",
-			       STR_FMT(variable), STR_FMT(name));
-	buf_str(out, str_from_pos(inside, name.n + 2));
+			       STR_FMT(variable), STR_FMT(part->name));
 	return 0;
 }
 
 static int expand(struct environment *e, struct str value, struct str variable, struct buf *out)
 {
-	while (value.n) {
-		size_t end;
+	struct template_part part;
 
-		if (!str_starts(value, "${")) {
-			buf_putc(out, value.s[0]);
-			value = str_from_pos(value, 1);
-			continue;
-		}
-		end = str_find(value, '}');
-		if (end == value.n)
+	while (value.n) {
+		if (!template_next(&value, &part))
 			return err_set(e->err, CORDON_E_POLICY,
 				       "env.set: %.*s has '${' without '}'", STR_FMT(variable));
-		if (expand_one(e, (struct str){ value.s + 2, end - 2 }, variable, out) < 0)
+		buf_str(out, part.before);
+		if (part.is_variable && expand_one(e, &part, variable, out) < 0)
 			return -1;
-		value = str_from_pos(value, end + 1);
 	}
 	return 0;
 }

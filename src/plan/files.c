@@ -357,13 +357,13 @@ static void protect_git_file(struct files *f, const char *root)
 	m->optional = m->keep = m->file = true;
 }
 
-/* Is a writable root named that is this, or lies in it? */
-static bool is_opened(const struct files *f, const char *path)
+/* Is a root of the list this, or lies in it? */
+static bool has_root_in(const struct files *f, enum field_id id, const char *path)
 {
-	const struct field_value *write = list(f, F_FILES_WRITE);
+	const struct field_value *roots = list(f, id);
 
-	for (size_t i = 0; i < write->n; i++)
-		if (path_within(write->items[i].text.s, path))
+	for (size_t i = 0; i < roots->n; i++)
+		if (path_within(roots->items[i].text.s, path))
 			return true;
 	return false;
 }
@@ -373,7 +373,7 @@ static void protect_below(struct files *f, const char *root, const char *const *
 	for (size_t i = 0; names[i]; i++) {
 		const char *path = below(f, root, names[i]);
 
-		if (!is_opened(f, path))
+		if (!has_root_in(f, F_FILES_WRITE, path))
 			protect(f, path);
 	}
 }
@@ -509,16 +509,7 @@ static void mask(struct files *f, const char *path)
 /* A credential that the policy names is meant to be read. */
 static bool is_named(const struct files *f, const char *path)
 {
-	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
-
-	for (size_t i = 0; i < read->n + write->n; i++) {
-		const char *root =
-			i < read->n ? read->items[i].text.s : write->items[i - read->n].text.s;
-
-		if (path_within(root, path))
-			return true;
-	}
-	return false;
+	return has_root_in(f, F_FILES_READ, path) || has_root_in(f, F_FILES_WRITE, path);
 }
 
 /* What is there is masked; what is not can not be made either: a key in ~/.ssh

@@ -121,6 +121,8 @@ static _Noreturn void watch_alone(struct run *r, pid_t parent)
 		nanosleep(&tick, NULL);
 		r->tree.look_at_us = 0;
 		over = run_now_us() >= r->deadline_us ? LIMIT_WALL : tree_check(&r->tree);
+		if (over == LIMIT_OK && r->tree.disk && disk_is_over(r->tree.disk))
+			over = LIMIT_DISK;
 	}
 	if (over != LIMIT_OK)
 		tree_kill(&r->tree);

@@ -513,6 +513,13 @@ has_guard() {
 	[ "$status" -ne 0 ]
 	grep -q 'env.set: X takes \${COMPANY_DATA}' <<<"$output"
 	# shellcheck disable=SC2016
+	for value in '${:-}${COMPANY_DATA}' '${HOME}${COMPANY_DATA:-}' 'a${NONE:-${COMPANY_DATA}}'; do
+		printf '[env]\nset = { X = "%s" }\n' "$value" >cordon.toml
+		run "$cordon" run -- env
+		[ "$status" -ne 0 ]
+		[[ "$output" != *leaked* ]]
+	done
+	# shellcheck disable=SC2016
 	printf '[env]\nset = { X = "at ${HOME:-none}" }\n' >cordon.toml
 	run "$cordon" run -- sh -c 'echo "$X"'
 	[ "$output" = "at $HOME" ]
