@@ -4,7 +4,8 @@
  * Memory is what is resident and anonymous or shared, what is swapped out, the
  * page tables, the pages of private tmpfs, and buffers of sockets.  Summed over processes this
  * counts shared pages (after fork) more than once; so only a sum over the limit
- * is looked at again, in proportion (PSS), which costs a hundred times as much.
+ * is looked at again, in proportion (share.h), which costs a hundred times as much.
+ * Meanwhile sweeps go on: what one process has, or all have grown by, is certain.
  *
  * GAP: a look in proportion takes 10 to 30 µs a mapped MB, in which memory goes
  * on growing: one hog passed its limit by 0 to 2 MB, several at once and copies
@@ -21,9 +22,9 @@
  */
 #include "super/limiter_priv.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -32,30 +33,36 @@
 #include "base/limits.h"
 #include "base/proc.h"
 #include "super/proc_read.h"
+#include "super/share.h"
 #include "super/sock_count.h"
 
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
+#define LOOK_WAIT_US	5000		/* between sweeps while it lasts */
+#define MAX_FAILED	3		/* looks in a row that had no answer */
+#define MAX_SEEN	4096		/* a power of two */
+#define MAX_TRIES	32		/* to find a place among them */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
-#define DENTS_BYTES	16384
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
-#define MAX_WAITING	64
-#define SAME_PAGES	256		/* a size that was read twice, a moment apart */
 #define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
 #define SOCKETS_ROOM	32768
 #define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
 struct sums {
-	bool want_status, want_stat, want_share;
-	bool want_mapped;		/* leave files of the private tmpfs out of the share */
+	bool want_status, want_stat;
 	int64_t anon, shmem, page_tables;	/* bytes; anon with swap */
 	int64_t largest;			/* anon of the largest process */
+	int64_t grown;				/* anon that is certainly nobody else's */
 	int64_t tasks;
 	int64_t ticks, faults;
-	int64_t shared_anon, shared_shmem;	/* in proportion */
-	pid_t waiting[MAX_WAITING];	/* whose child of vfork() was left out */
-	size_t n_waiting;
+};
+
+/* A process in sweeps that follow each other. */
+struct seen {
+	pid_t pid;
+	int64_t sweep;			/* the last */
+	int64_t anon;			/* the least that it had */
 };
 
 /* The last look in proportion, and what may have come since. */
@@ -65,6 +72,15 @@ struct credit {
 	int64_t grown;			/* since then, at most */
 	int64_t sum, faults;		/* of the sweep before */
 	int64_t end_us, cost_us;
+};
+
+/* The look that is going on. */
+struct current {
+	struct share_look look;
+	int64_t begin_us;
+	int64_t sum, beside;		/* then */
+	int failed;			/* before it, in a row */
+	bool hindered;
 };
 
 struct state {
@@ -80,75 +96,38 @@ struct state {
 	int64_t sockets;		/* bytes, when they were listed last */
 	int64_t sockets_due_us;
 	struct credit credit;
+	struct current current;
+	int64_t sweep;			/* how many there were, and a few */
+	struct seen seen[MAX_SEEN];
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
 	int64_t tasks_limit;		/* where we alone bound them */
-	/* For getdents64(): aligned as its records are. */
-	_Alignas(struct dirent64) char dents[DENTS_BYTES];
 	_Alignas(8) char said[SOCKETS_ROOM];	/* by the kernel of sockets */
 };
 
 /* --- walking --------------------------------------------------------------- */
 
-/* What of this shared memory is no file of the private tmpfs.  The process may
- * end while we read: what it maps then seems to be less than it was, so believe
- * no more than what it has afterwards. */
-static int64_t shmem_beside_files(struct state *s, const char *pid, int64_t shmem)
+/* How much this process has grown since it had least.  A page that is new to a process
+ * is nobody else's; those it began with may be its parent's. */
+static int64_t growth_of(struct state *s, const char *name, int64_t anon)
 {
-	struct proc_status after;
-	int64_t mapped;
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	struct seen *free_place = NULL;
 
-	if (!proc_read_mapped(s->proc_fd, pid, s->fs_devices, s->n_fs, &mapped) ||
-	    !proc_read_status(s->proc_fd, pid, &after))
-		return 0;
-	shmem = MIN(shmem, after.shmem);
-	return MAX(shmem - mapped, 0);
-}
+	for (unsigned i = 0; i < MAX_TRIES; i++) {
+		struct seen *e = &s->seen[((unsigned)pid + i) % MAX_SEEN];
 
-/* Until it executes something, a child of vfork() has the very memory of its parent, who
- * waits meanwhile and so can have but one; in proportion it would count twice. */
-static bool is_of_vfork(const struct state *s, const char *pid, struct sums *sums)
-{
-	struct proc_stat child, parent;
-	char name[16];
-
-	if (!proc_read_stat(s->proc_fd, pid, &child) || child.parent <= 1 ||
-	    sums->n_waiting == MAX_WAITING)
-		return false;
-	snprintf(name, sizeof(name), "%d", child.parent);
-	if (!proc_read_stat(s->proc_fd, name, &parent) || parent.state != 'D' ||
-	    parent.size != child.size || llabs(parent.resident - child.resident) > SAME_PAGES)
-		return false;
-	for (size_t i = 0; i < sums->n_waiting; i++)
-		if (sums->waiting[i] == child.parent)
-			return false;
-	sums->waiting[sums->n_waiting++] = child.parent;
-	return true;
-}
-
-static void add_share(struct state *s, const char *pid, struct sums *sums)
-{
-	struct proc_share share;
-	struct proc_status status = { 0 };
-	char task[PROC_TASK_NAME];
-
-	if (is_of_vfork(s, pid, sums))
-		return;
-	if (!proc_read_share(s->proc_fd, pid, &share)) {
-		if (!proc_find_memory(s->proc_fd, pid, task, &status) ||
-		    !proc_read_share(s->proc_fd, task, &share))
-			return;
-		pid = task;
+		if (e->sweep < s->sweep - 1) {
+			free_place = free_place ? free_place : e;
+		} else if (e->pid == pid) {
+			e->sweep = s->sweep;
+			e->anon = MIN(e->anon, anon);
+			return anon - e->anon;
+		}
 	}
-	if (!share.refused) {
-		if (sums->want_mapped && share.shmem > 0)
-			share.shmem = shmem_beside_files(s, pid, share.shmem);
-		sums->shared_anon += share.anon;
-		sums->shared_shmem += share.shmem;
-	} else if (proc_read_status(s->proc_fd, pid, &status)) {
-		/* A process that may not be looked into gets nothing off. */
-		sums->shared_anon += status.anon + status.swap + status.shmem;
-	}
+	if (free_place)
+		*free_place = (struct seen){ pid, s->sweep, anon };
+	return 0;
 }
 
 static void add_process(struct state *s, const char *pid, struct sums *sums)
@@ -170,9 +149,8 @@ static void add_process(struct state *s, const char *pid, struct sums *sums)
 		sums->page_tables += status.page_tables;
 		sums->largest = MAX(sums->largest, status.anon + status.swap);
 		sums->tasks += status.threads;
+		sums->grown += growth_of(s, pid, status.anon + status.swap);
 	}
-	if (sums->want_share)
-		add_share(s, pid, sums);
 }
 
 /* Parents come before their children, who have higher numbers.
@@ -180,21 +158,14 @@ static void add_process(struct state *s, const char *pid, struct sums *sums)
  * reading of it and of its parent is then counted twice for that sweep. */
 static void walk(struct state *s, struct sums *sums)
 {
+	struct proc_list list = { .fd = s->proc_fd };
+	const char *pid;
+
 	if (lseek(s->proc_fd, 0, SEEK_SET) < 0)
 		return;
-	for (;;) {
-		ssize_t n = getdents64(s->proc_fd, s->dents, sizeof(s->dents));
-
-		if (n <= 0)
-			return;
-		for (ssize_t at = 0; at < n;) {
-			const struct dirent64 *d = (const void *)(s->dents + at);
-
-			if (d->d_name[0] >= '0' && d->d_name[0] <= '9')
-				add_process(s, d->d_name, sums);
-			at += d->d_reclen;
-		}
-	}
+	s->sweep += sums->want_status;
+	while ((pid = proc_next(&list)))
+		add_process(s, pid, sums);
 }
 
 /* Bytes in the private file systems; an empty file takes memory, too. */
@@ -229,81 +200,125 @@ static int64_t sockets_used(struct state *s, int64_t headroom)
 
 /* --- memory ---------------------------------------------------------------- */
 
-/* Measure in proportion.  Files of the private tmpfs that are mapped are in
- * both sums; finding them takes the long list of mappings, so only when it
- * decides. */
-static int64_t measure_share(struct state *s, const struct sums *cheap, int64_t files,
-			     int64_t *ret_faults)
-{
-	struct sums fine = { .want_stat = true, .want_share = true };
-	int64_t bytes;
-
-	walk(s, &fine);
-	bytes = fine.shared_anon + fine.shared_shmem + cheap->page_tables + files;
-	if (bytes > s->limit && files > 0 && fine.shared_shmem > 0) {
-		struct sums finer = { .want_share = true, .want_mapped = true };
-
-		walk(s, &finer);
-		bytes = finer.shared_anon + finer.shared_shmem + cheap->page_tables + files;
-	}
-	*ret_faults = fine.faults;
-	return bytes;
-}
-
-/* The sum is over the limit: how much is it in truth?  The answer is measured,
- * or an upper bound which is not over the limit or soon measured.
- *
- * Since the last measurement, new pages raised the sum, and copies of shared
+/* Since the last measurement, new pages raised the sum, and copies of shared
  * pages raised the count of faults (but a huge page is one fault): take the
  * larger.  A process that ended hides the growth of others, hence the duty. */
-static int64_t judge_share(struct state *s, const struct sums *sums, int64_t files, bool *ret_over)
+static void note_growth(struct state *s, const struct sums *sums, int64_t sum)
 {
 	struct credit *c = &s->credit;
-	int64_t now = limiter_now_us();
-	int64_t sum = sums->anon + sums->shmem + sums->page_tables + files;
-	int64_t bound;
+	int64_t grown = MAX(sum - c->sum, (sums->faults - c->faults) * s->page);
 
-	if (c->valid) {
-		int64_t grown = MAX(sum - c->sum, (sums->faults - c->faults) * s->page);
-
-		c->grown += MAX(grown, 0);
-		c->sum = sum;
-		c->faults = sums->faults;
-	}
-	bound = c->bytes + c->grown;
-	if (c->valid && now - c->end_us < c->cost_us * (bound > s->limit ? 1 : SHARE_DUTY))
-		return bound;
-	c->bytes = measure_share(s, sums, files, &c->faults);
+	if (!c->valid)
+		return;
+	c->grown += MAX(grown, 0);
 	c->sum = sum;
-	c->grown = 0;
-	c->end_us = limiter_now_us();
-	c->cost_us = c->end_us - now;
-	c->valid = true;
-	s->bytes_peak = MAX(s->bytes_peak, c->bytes);
-	*ret_over = c->bytes > s->limit;
-	return c->bytes;
+	c->faults = sums->faults;
+}
+
+static bool is_look_due(const struct state *s)
+{
+	const struct credit *c = &s->credit;
+	int64_t since = limiter_now_us() - c->end_us;
+
+	if (s->current.look.pid)
+		return false;
+	return !c->valid ||
+	       since >= c->cost_us * (c->bytes + c->grown > s->limit ? 1 : SHARE_DUTY);
+}
+
+static void begin_look(struct state *s, const struct sums *sums, int64_t beside)
+{
+	int64_t sum = sums->anon + sums->shmem + beside;
+	const struct share_job job = {
+		.proc_fd = s->proc_fd, .devices = s->fs_devices, .n_devices = s->n_fs,
+		.tasks = sums->tasks, .mapped = sum, .limit = s->limit, .beside = beside,
+	};
+	struct current *k = &s->current;
+	struct cordon_err ignored;
+
+	k->begin_us = limiter_now_us();
+	k->sum = sum;
+	k->beside = beside;
+	if (share_begin(&k->look, &job, &ignored) < 0)
+		k->failed++;
+}
+
+/* What there was when the look began, with what came meanwhile. */
+static void end_look(struct state *s, const struct share_answer *a)
+{
+	struct current *k = &s->current;
+	int64_t now = limiter_now_us();
+
+	k->failed = 0;
+	s->credit = (struct credit){ .valid = true, .bytes = a->bytes + k->beside, .sum = k->sum,
+				     .faults = a->faults, .end_us = now,
+				     .cost_us = now - k->begin_us };
+	s->bytes_peak = MAX(s->bytes_peak, s->credit.bytes);
+}
+
+static void ask_look(struct state *s)
+{
+	struct share_answer a;
+
+	switch (share_ask(&s->current.look, &a)) {
+	case SHARE_LOOKING:
+		return;
+	case SHARE_DONE:
+		end_look(s, &a);
+		return;
+	case SHARE_FAILED:
+		s->current.failed++;
+		return;
+	case SHARE_HINDERED:
+		s->current.hindered = true;
+	}
+}
+
+/* The sum is over the limit: how much is it in truth?  Who makes that impossible to tell
+ * has what the sum says. */
+static void judge_share(struct state *s, const struct sums *sums, int64_t beside,
+			struct limiter_sample *ret)
+{
+	int64_t sum = sums->anon + sums->shmem + beside, certain = sums->grown + beside;
+	struct current *k = &s->current;
+	struct credit *c = &s->credit;
+
+	note_growth(s, sums, sum);
+	if (is_look_due(s))
+		begin_look(s, sums, beside);
+	ret->memory_over = (c->valid && c->bytes > s->limit) || k->hindered ||
+			   k->failed > MAX_FAILED;
+	if (k->look.pid)
+		ret->wait_us = MIN(limiter_memory_wait_us(s->limit - certain, s->n_cpus),
+				   LOOK_WAIT_US);
+	else
+		ret->wait_us = limiter_memory_wait_us(s->limit - c->bytes - c->grown, s->n_cpus);
 }
 
 static void judge_memory(struct state *s, const struct sums *sums, struct limiter_sample *ret)
 {
 	int64_t mapped = sums->anon + sums->shmem + sums->page_tables, files = fs_used(s);
-	int64_t sum, certain, used;
+	int64_t sum, certain;
 
 	files += sockets_used(s, s->limit - mapped - files);
-	used = sum = mapped + files;
+	sum = mapped + files;
 	/* Within one process no page is anonymous twice: this much is certain. */
-	certain = sums->largest + sums->page_tables + files;
+	certain = MAX(sums->largest, sums->grown) + sums->page_tables + files;
+	if (s->current.look.pid)
+		ask_look(s);
 	if (sum <= s->limit) {
-		s->credit.valid = false;
+		s->credit.valid = s->current.hindered = false;
+		s->current.failed = 0;
 		s->bytes_peak = MAX(s->bytes_peak, sum);
+		ret->wait_us = s->limit == INT64_MAX
+				       ? ACCOUNT_US
+				       : limiter_memory_wait_us(s->limit - sum, s->n_cpus);
 	} else if (certain > s->limit) {
 		s->bytes_peak = MAX(s->bytes_peak, certain);
 		ret->memory_over = true;
 	} else {
-		used = judge_share(s, sums, files, &ret->memory_over);
+		judge_share(s, sums, sums->page_tables + files, ret);
 	}
-	ret->wait_us = s->limit == INT64_MAX ? ACCOUNT_US
-					     : limiter_memory_wait_us(s->limit - used, s->n_cpus);
 }
 
 /* --- CPU time --------------------------------------------------------------- */
@@ -351,6 +366,8 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 		return NULL;
 	}
 	s->proc_fd = s->perf_fd = s->diag_fd = -1;
+	s->current.look = SHARE_LOOK;
+	s->sweep = 2;			/* nobody was seen in the one before */
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
 	s->tasks_limit = counted_tasks(limits);
@@ -361,10 +378,33 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	return s;
 }
 
+static void set_limit(struct state *s, int64_t bytes)
+{
+	share_end(&s->current.look);
+	s->credit.valid = false;
+	s->limit = bytes;
+}
+
+/* Waits where it takes a look. */
+static bool is_memory_over(struct state *s)
+{
+	struct limiter_sample sample;
+
+	do {
+		struct pollfd p = { .fd = s->current.look.fd, .events = POLLIN };
+		struct sums sums = { .want_status = true };
+
+		(void)poll(&p, p.fd >= 0, LOOK_WAIT_US / 1000);
+		walk(s, &sums);
+		sample = (struct limiter_sample){ 0 };
+		judge_memory(s, &sums, &sample);
+	} while (s->current.look.pid && !sample.memory_over);
+	return sample.memory_over;
+}
+
 static int sweep_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
 {
 	struct sums sums = { .want_status = true };
-	struct limiter_sample sample = { 0 };
 	struct state *s = state;
 	int64_t before = s->limit;
 
@@ -372,12 +412,9 @@ static int sweep_change(void *state, const struct plan_limits *limits, struct co
 	if (sums.tasks > limits->processes)
 		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
 			       (long long)limits->processes - 1);
-	s->limit = limits->memory;
-	s->credit.valid = false;
-	judge_memory(s, &sums, &sample);
-	if (sample.memory_over) {
-		s->limit = before;
-		s->credit.valid = false;
+	set_limit(s, limits->memory);
+	if (is_memory_over(s)) {
+		set_limit(s, before);
 		return err_set(err, CORDON_E_HOST, "limits.memory: more than %lld bytes are in use",
 			       (long long)limits->memory);
 	}
@@ -393,7 +430,15 @@ static void sweep_close(void *state)
 	fd_close(&s->proc_fd);
 	fd_close(&s->perf_fd);
 	fd_close(&s->diag_fd);
+	share_end(&s->current.look);
 	free(s);
+}
+
+static int sweep_event_fd(const void *state)
+{
+	const struct state *s = state;
+
+	return s->current.look.fd;
 }
 
 static int sweep_add_fs(void *state, int fd, struct cordon_err *err)
@@ -420,7 +465,6 @@ static void sweep_add_sockets(void *state, int fd)
 	s->diag_fd = fd;
 }
 
-/* A wrong or blind /proc would count nothing and let everything pass. */
 /* While init can still be looked at: later nobody may measure it. */
 static int sweep_join(void *state, pid_t init, struct cordon_err *err UNUSED)
 {
@@ -430,6 +474,7 @@ static int sweep_join(void *state, pid_t init, struct cordon_err *err UNUSED)
 	return 0;
 }
 
+/* A wrong or blind /proc would count nothing and let everything pass. */
 static int sweep_start(void *state, int proc_fd, struct cordon_err *err)
 {
 	struct state *s = state;
@@ -488,6 +533,7 @@ const struct limiter_ops limiter_sweep = {
 	.open = sweep_open,
 	.change = sweep_change,
 	.close = sweep_close,
+	.event_fd = sweep_event_fd,
 	.add_fs = sweep_add_fs,
 	.add_sockets = sweep_add_sockets,
 	.join = sweep_join,

@@ -32,6 +32,26 @@ struct str proc_find_line(struct str text, const char *start)
 	return STR("");
 }
 
+const char *proc_next(struct proc_list *l)
+{
+	for (;;) {
+		const struct dirent64 *d = (const void *)(l->dents + l->pos);
+
+		if (l->pos == l->n) {
+			ssize_t n = getdents64(l->fd, l->dents, sizeof(l->dents));
+
+			if (n <= 0)
+				return NULL;
+			l->pos = 0;
+			l->n = (size_t)n;
+			continue;
+		}
+		l->pos += d->d_reclen;
+		if (d->d_name[0] >= '0' && d->d_name[0] <= '9')
+			return d->d_name;
+	}
+}
+
 #define CHUNK_BYTES	8192
 
 /* A file by lines; one longer than the chunk is given cut. */
@@ -146,25 +166,19 @@ bool proc_read_status(int proc_fd, const char *pid, struct proc_status *ret)
 bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME],
 		      struct proc_status *ret)
 {
-	_Alignas(struct dirent64) char dents[2048];
 	cleanup_fd int dir = open_file(proc_fd, pid, "task");
+	struct proc_list tasks = { .fd = dir };
 	struct proc_status s = { 0 };
-	ssize_t n;
+	const char *task;
 
-	while (dir >= 0 && (n = getdents64(dir, dents, sizeof(dents))) > 0)
-		for (ssize_t at = 0; at < n;) {
-			const struct dirent64 *d = (const void *)(dents + at);
-
-			at += d->d_reclen;
-			if (d->d_name[0] < '0' || d->d_name[0] > '9')
-				continue;
-			snprintf(ret_name, PROC_TASK_NAME, "%.16s/task/%.16s", pid, d->d_name);
-			if (!proc_read_status(proc_fd, ret_name, &s) || !s.has_memory)
-				continue;
-			s.threads = ret->threads;
-			*ret = s;
-			return true;
-		}
+	while (dir >= 0 && (task = proc_next(&tasks))) {
+		snprintf(ret_name, PROC_TASK_NAME, "%.16s/task/%.16s", pid, task);
+		if (!proc_read_status(proc_fd, ret_name, &s) || !s.has_memory)
+			continue;
+		s.threads = ret->threads;
+		*ret = s;
+		return true;
+	}
 	return false;
 }
 

@@ -13,6 +13,17 @@
 
 #include "base/str.h"
 
+/* The processes of a procfs, or the tasks of one, one after the other; zeroed but for its
+ * descriptor, which is at the beginning.  NULL at the end; a name is valid until the next. */
+#define PROC_DENTS_BYTES	16384
+struct proc_list {
+	int fd;				/* borrowed */
+	size_t pos, n;
+	/* For getdents64(): aligned as its records are. */
+	_Alignas(8) char dents[PROC_DENTS_BYTES];
+};
+const char *proc_next(struct proc_list *l);
+
 /* Bytes, but for the threads; from status. */
 struct proc_status {
 	int64_t anon, shmem;		/* resident */
