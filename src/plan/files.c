@@ -9,24 +9,15 @@
 #include <sched.h>
 
 #include "base/path.h"
+#include "plan/files_priv.h"
 #include "plan/landlock.h"
 #include "plan/net_inside.h"
 #include "plan/presets.h"
 
-struct files {
-	const struct policy *policy;
-	const struct plan_request *request;
-	struct plan *plan;
-	struct cordon_err *err;
-	bool whole;		/* "/" itself is a readable root */
-	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
-	bool failed;		/* out of memory: said once, at the end */
-};
-
 /* ---- adding ------------------------------------------------------------- */
 
-static struct plan_mount *add_mount(struct files *f, enum plan_mount_kind kind, const char *source,
-				    const char *target)
+struct plan_mount *files_add_mount(struct files *f, enum plan_mount_kind kind, const char *source,
+				   const char *target)
 {
 	static struct plan_mount spare;
 	struct plan *p = f->plan;
@@ -64,7 +55,7 @@ static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights
 	m->access = f->plan->n_accesses;
 }
 
-static void add_guarded(struct files *f, const char *name)
+void files_add_guarded(struct files *f, const char *name)
 {
 	struct plan *p = f->plan;
 	const char **g =
@@ -79,7 +70,7 @@ static void add_guarded(struct files *f, const char *name)
 }
 
 /* A name of a list: absolute as it is, else below `base`. */
-static const char *below(struct files *f, const char *base, const char *name)
+const char *files_below(struct files *f, const char *base, const char *name)
 {
 	const char *path;
 
@@ -93,20 +84,20 @@ static const char *below(struct files *f, const char *base, const char *name)
 
 static void add_readable(struct files *f, const char *path, bool optional)
 {
-	struct plan_mount *m = add_mount(f, MOUNT_RO, path, path);
+	struct plan_mount *m = files_add_mount(f, MOUNT_RO, path, path);
 
 	m->optional = optional;
 	add_access_to(f, m, LL_READ);
 }
 
-static const struct field_value *list(const struct files *f, enum field_id id)
+const struct field_value *files_list(const struct files *f, enum field_id id)
 {
 	return &f->policy->base.f[id];
 }
 
-static bool has_word(const struct files *f, enum field_id id, const char *word)
+bool files_has_word(const struct files *f, enum field_id id, const char *word)
 {
-	const struct field_value *v = list(f, id);
+	const struct field_value *v = files_list(f, id);
 
 	for (size_t i = 0; i < v->n; i++)
 		if (str_is(v->items[i].text, word))
@@ -114,9 +105,9 @@ static bool has_word(const struct files *f, enum field_id id, const char *word)
 	return false;
 }
 
-static bool is_within(const struct files *f, enum field_id id, const char *path)
+bool files_is_within(const struct files *f, enum field_id id, const char *path)
 {
-	const struct field_value *v = list(f, id);
+	const struct field_value *v = files_list(f, id);
 
 	for (size_t i = 0; i < v->n; i++)
 		if (path_within(path, v->items[i].text.s))
@@ -130,29 +121,29 @@ static void add_system(struct files *f)
 {
 	struct plan_mount *m;
 
-	if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
+	if (!files_has_word(f, F_FILES_PRESETS, "system_runtime"))
 		return;
 	for (size_t i = 0; preset_system[i]; i++)
 		if (f->whole) {
 			add_access(f, preset_system[i], LL_READ, true);
 		} else {
-			m = add_mount(f, MOUNT_SYSTEM, preset_system[i], preset_system[i]);
+			m = files_add_mount(f, MOUNT_SYSTEM, preset_system[i], preset_system[i]);
 			m->optional = true;
 			add_access_to(f, m, LL_READ);
 		}
 	/* All of /etc is mounted and Landlock opens the entries; without
 	 * Landlock the entries are mounted one by one. */
 	if (!f->whole && f->plan->landlock)
-		add_mount(f, MOUNT_RO, "/etc", "/etc")->optional = true;
+		files_add_mount(f, MOUNT_RO, "/etc", "/etc")->optional = true;
 	for (size_t i = 0; preset_etc[i]; i++)
 		if (f->plan->landlock || f->whole)
 			add_access(f, preset_etc[i], LL_READ, true);
 		else
 			add_readable(f, preset_etc[i], true);
 	if (!f->whole) {
-		add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
+		files_add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
 			->optional = true;
-		add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")
+		files_add_mount(f, MOUNT_RO, "/sys/devices/system/node", "/sys/devices/system/node")
 			->optional = true;
 	}
 	add_access(f, "/sys/devices/system", LL_READ, true);
@@ -166,7 +157,7 @@ static void add_private(struct files *f, const char *path)
 	/* The host's own place of that name is not private. */
 	if (f->in_place)
 		return;
-	m = add_mount(f, MOUNT_TMPFS, NULL, path);
+	m = files_add_mount(f, MOUNT_TMPFS, NULL, path);
 	m->size = f->plan->limits.disk;
 	m->exec = true;
 	add_access_to(f, m, LL_WRITE);
@@ -177,7 +168,7 @@ static bool has_root_below(const struct files *f, const char *path)
 	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		const struct field_value *v = list(f, ids[i]);
+		const struct field_value *v = files_list(f, ids[i]);
 
 		for (size_t k = 0; k < v->n; k++)
 			if (path_within(v->items[k].text.s, path))
@@ -190,7 +181,7 @@ static void add_temp(struct files *f)
 {
 	const char *home = f->request->home;
 
-	if (!has_word(f, F_FILES_PRESETS, "user_temp"))
+	if (!files_has_word(f, F_FILES_PRESETS, "user_temp"))
 		return;
 	add_private(f, "/tmp");
 	/* One place under two names, unless a root lies there: no link may stand
@@ -198,10 +189,10 @@ static void add_temp(struct files *f)
 	if (has_root_below(f, "/var/tmp"))
 		add_private(f, "/var/tmp");
 	else if (!f->whole)
-		add_mount(f, MOUNT_LINK, "../tmp", "/var/tmp");
+		files_add_mount(f, MOUNT_LINK, "../tmp", "/var/tmp");
 	/* Tools keep caches and logs below HOME; theirs end with the run. */
-	if (home && !f->whole && !is_within(f, F_FILES_WRITE, home) &&
-	    !is_within(f, F_FILES_READ, home) && strcmp(home, "/") != 0)
+	if (home && !f->whole && !files_is_within(f, F_FILES_WRITE, home) &&
+	    !files_is_within(f, F_FILES_READ, home) && strcmp(home, "/") != 0)
 		add_private(f, home);
 }
 
@@ -209,11 +200,11 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 {
 	const char *home = f->request->home;
 
-	if (!has_word(f, F_FILES_PRESETS, preset))
+	if (!files_has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
 		if (names[i][0] == '/' || home) {
-			add_readable(f, below(f, home ? home : "/", names[i]), true);
+			add_readable(f, files_below(f, home ? home : "/", names[i]), true);
 			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
 		}
 }
@@ -229,29 +220,29 @@ static void add_devices(struct files *f)
 						{ "pts/ptmx", "/dev/ptmx" } };
 	struct plan_mount *m;
 
-	add_mount(f, MOUNT_DIR, NULL, "/dev");
+	files_add_mount(f, MOUNT_DIR, NULL, "/dev");
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
-		add_access_to(f, add_mount(f, MOUNT_DEV, nodes[i], nodes[i]), LL_DEVICE);
+		add_access_to(f, files_add_mount(f, MOUNT_DEV, nodes[i], nodes[i]), LL_DEVICE);
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
-		add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
-	add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
+		files_add_mount(f, MOUNT_LINK, links[i][0], links[i][1]);
+	files_add_mount(f, MOUNT_DEVPTS, NULL, "/dev/pts");
 	if (!f->in_place)
 		add_access(f, "/dev/pts", LL_TERMINAL, true);
-	m = add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty");
+	m = files_add_mount(f, MOUNT_DEV, "/dev/tty", "/dev/tty");
 	m->optional = true;
 	add_access_to(f, m, LL_TERMINAL);
 	add_private(f, "/dev/shm");
 	if (f->plan->clone_flags & CLONE_NEWPID)
-		m = add_mount(f, MOUNT_PROC, NULL, "/proc");
+		m = files_add_mount(f, MOUNT_PROC, NULL, "/proc");
 	else
-		m = add_mount(f, MOUNT_RO, "/proc", "/proc");
+		m = files_add_mount(f, MOUNT_RO, "/proc", "/proc");
 	add_access_to(f, m, LL_READ);
 }
 
 /* A readable root may be absent; a writable one that is, is a mistake. */
 static void add_root(struct files *f, enum plan_mount_kind kind, const char *path)
 {
-	struct plan_mount *m = add_mount(f, kind, path, path);
+	struct plan_mount *m = files_add_mount(f, kind, path, path);
 
 	m->root = true;
 	m->optional = kind == MOUNT_RO;
@@ -262,10 +253,11 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
  * comes after it. */
 static void add_roots(struct files *f)
 {
-	const struct field_value *read = list(f, F_FILES_READ), *write = list(f, F_FILES_WRITE);
+	const struct field_value *read = files_list(f, F_FILES_READ);
+	const struct field_value *write = files_list(f, F_FILES_WRITE);
 
 	for (size_t i = 0; i < read->n; i++)
-		if (!is_within(f, F_FILES_WRITE, read->items[i].text.s) &&
+		if (!files_is_within(f, F_FILES_WRITE, read->items[i].text.s) &&
 		    strcmp(read->items[i].text.s, "/") != 0)
 			add_root(f, MOUNT_RO, read->items[i].text.s);
 	if (f->whole)
@@ -276,7 +268,7 @@ static void add_roots(struct files *f)
 
 static int add_sockets(struct files *f)
 {
-	const struct field_value *v = list(f, F_FILES_SOCKETS);
+	const struct field_value *v = files_list(f, F_FILES_SOCKETS);
 
 	f->plan->sockets = arena_new(f->plan->arena, v->n + 1, sizeof(*f->plan->sockets));
 	if (!f->plan->sockets)
@@ -306,252 +298,21 @@ static void add_network(struct files *f)
 
 	if (f->plan->net.rung == NET_PROXY) {
 		/* Where everything is the host's, only /run is sure to be there. */
-		add_mount(f, MOUNT_PROXY, f->whole ? "cordon/" NET_PROXY_NAME : NET_PROXY_NAME,
-			  f->whole ? "/run" : NET_PROXY_DIR);
+		files_add_mount(f, MOUNT_PROXY,
+				f->whole ? "cordon/" NET_PROXY_NAME : NET_PROXY_NAME,
+				f->whole ? "/run" : NET_PROXY_DIR);
 		return;
 	}
 	if (!net_is_routed(&f->plan->net) || f->in_place)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
-		if (!has_word(f, F_FILES_PRESETS, "system_runtime"))
+		files_add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
+		if (!files_has_word(f, F_FILES_PRESETS, "system_runtime"))
 			add_access(f, texts[i].path, LL_READ, true);
 	}
 }
 
-/* ---- what is cut out ---------------------------------------------------- */
-
-/* What exists is mounted read-only over itself, what does not is guarded. */
-static void protect(struct files *f, const char *path)
-{
-	struct plan_mount *m;
-
-	if (!is_within(f, F_FILES_WRITE, path))
-		return;
-	m = add_mount(f, MOUNT_RO, path, path);
-	m->optional = true;
-	m->keep = true;
-	add_guarded(f, path);
-}
-
-static bool is_protected(const struct files *f, const char *path)
-{
-	for (size_t i = 0; i < f->plan->n_mounts; i++) {
-		const struct plan_mount *m = &f->plan->mounts[i];
-
-		if (m->keep && !m->file && strcmp(m->target, path) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* In a linked worktree `.git` is a file which says where the rest is. */
-static void protect_git_file(struct files *f, const char *root)
-{
-	const char *path = below(f, root, ".git");
-	struct plan_mount *m;
-
-	if (!is_within(f, F_FILES_WRITE, path))
-		return;
-	m = add_mount(f, MOUNT_RO, NULL, path);
-	m->optional = m->keep = m->file = true;
-}
-
-/* Is a root of the list this, or lies in it? */
-static bool has_root_in(const struct files *f, enum field_id id, const char *path)
-{
-	const struct field_value *roots = list(f, id);
-
-	for (size_t i = 0; i < roots->n; i++)
-		if (path_within(roots->items[i].text.s, path))
-			return true;
-	return false;
-}
-
-static void protect_below(struct files *f, const char *root, const char *const *names)
-{
-	for (size_t i = 0; names[i]; i++) {
-		const char *path = below(f, root, names[i]);
-
-		if (!has_root_in(f, F_FILES_WRITE, path))
-			protect(f, path);
-	}
-}
-
-/* A root may be such a folder itself: of a worktree elsewhere, which lives with its own part
- * of it, or a repository without one. */
-static void protect_git_folder(struct files *f, const char *root)
-{
-	if (!str_ends(str_from(root), ".git"))
-		return;
-	protect_below(f, root, protect_git_folder_names);
-	for (size_t i = 0; guard_worktrees[i]; i++)
-		add_guarded(f, below(f, root, guard_worktrees[i]));
-}
-
-static void add_protected_sets(struct files *f, const char *root)
-{
-	static const struct {
-		const char *word;
-		const char *const *names;
-	} sets[] = { { "git", protect_git }, { "agent-config", protect_agent },
-		     { "shell-rc", protect_shell } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		if (has_word(f, F_FILES_PROTECT, sets[i].word))
-			protect_below(f, root, sets[i].names);
-	if (has_word(f, F_FILES_PROTECT, "git")) {
-		protect_git_file(f, root);
-		protect_git_folder(f, root);
-	}
-}
-
-static bool is_pattern(const char *path)
-{
-	return strchr(path, '*') != NULL;
-}
-
-static int refuse_pattern(struct files *f, enum field_id id, const char *pattern, const char *why)
-{
-	return err_set(f->err, CORDON_E_HOST,
-		       "%s: the pattern '%s' %s; write a path, **/NAME or DIR/**, with * for any "
-		       "text in a name",
-		       fields[id].key, pattern, why);
-}
-
-/* What is left of a pattern without the stars at its ends. */
-static struct str read_depth(struct str rest, struct plan_name *ret)
-{
-	ret->anywhere = str_starts(rest, "**/");
-	/* At any depth there is always some folder above. */
-	while (ret->anywhere && (str_starts(rest, "**/") || str_starts(rest, "*/")))
-		rest = str_from_pos(rest, str_find(rest, '/') + 1);
-	ret->below = str_ends(rest, "/**");
-	while (str_ends(rest, "/**"))
-		rest.n -= 3;
-	return rest;
-}
-
-/* A pattern: what is there is looked for at the start, what comes later is
- * guarded.  Everything in a folder is the folder for what is there, and any
- * name in it for what comes. */
-static int add_pattern(struct files *f, enum field_id id, const char *pattern, bool mask)
-{
-	struct plan *p = f->plan;
-	struct plan_name name = { .mask = mask }, *names;
-	struct str rest = read_depth(str_from(pattern), &name);
-	const char *guarded;
-
-	if (!rest.n || str_is(rest, "*") || str_is(rest, "**"))
-		return refuse_pattern(f, id, pattern, "means everything");
-	for (size_t i = 1; i < rest.n; i++)
-		if (rest.s[i - 1] == '*' && rest.s[i] == '*')
-			return refuse_pattern(f, id, pattern, "has ** inside, which is not built");
-	name.pattern = arena_strndup(p->arena, rest.s, rest.n);
-	guarded = arena_printf(p->arena, "%s%.*s%s", name.anywhere ? "**/" : "", STR_FMT(rest),
-			       name.below ? "/*" : "");
-	names = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*names));
-	if (!names || !name.pattern || !guarded)
-		return err_nomem(f->err);
-	p->names = names;
-	p->names[p->n_names++] = name;
-	add_guarded(f, guarded);
-	return 0;
-}
-
-/* Below each writable root, and below HOME where one has it, or lies in it. */
-static void protect_roots(struct files *f)
-{
-	const struct field_value *write = list(f, F_FILES_WRITE);
-	const char *home = f->request->home;
-	bool in_home = false;
-
-	for (size_t i = 0; i < write->n; i++) {
-		const char *root = write->items[i].text.s;
-
-		add_protected_sets(f, root);
-		in_home |= home && strcmp(home, root) != 0 &&
-			   (path_within(home, root) || path_within(root, home));
-	}
-	if (in_home)
-		add_protected_sets(f, home);
-}
-
-static int add_protected(struct files *f)
-{
-	const struct field_value *write = list(f, F_FILES_WRITE), *v = list(f, F_FILES_PROTECT);
-
-	protect_roots(f);
-	for (size_t i = 0; i < v->n; i++) {
-		const char *path = v->items[i].text.s;
-
-		if (is_pattern(path) && add_pattern(f, F_FILES_PROTECT, path, false) < 0)
-			return -1;
-		if (!is_pattern(path) && path[0] == '/')
-			protect(f, path);
-	}
-	/* A policy of a folder below holds for who works there.
-	 * GAP: one that is there already can be removed; nothing is walked. */
-	for (size_t i = 0; write->n && has_word(f, F_FILES_PROTECT, "agent-config") &&
-			   protect_anywhere[i]; i++)
-		add_guarded(f, protect_anywhere[i]);
-	for (size_t i = 0; i < f->request->n_policy_files; i++)
-		if (!is_protected(f, f->request->policy_files[i]))
-			protect(f, f->request->policy_files[i]);
-	return 0;
-}
-
-static void mask(struct files *f, const char *path)
-{
-	add_mount(f, MOUNT_MASK, NULL, path)->optional = true;
-}
-
-/* A credential that the policy names is meant to be read. */
-static bool is_named(const struct files *f, const char *path)
-{
-	return has_root_in(f, F_FILES_READ, path) || has_root_in(f, F_FILES_WRITE, path);
-}
-
-/* What is there is masked; what is not can not be made either: a key in ~/.ssh
- * that was not there lets somebody in. */
-static void mask_credentials(struct files *f, const char *home)
-{
-	for (size_t i = 0; home && credentials[i]; i++) {
-		const char *path = below(f, home, credentials[i]);
-
-		if (is_named(f, path))
-			continue;
-		mask(f, path);
-		if (is_within(f, F_FILES_WRITE, path))
-			add_guarded(f, path);
-	}
-}
-
-static int add_masks(struct files *f)
-{
-	const struct field_value *deny = list(f, F_FILES_DENY);
-
-	mask_credentials(f, f->request->home);
-	if (f->request->own_home && (!f->request->home ||
-				     strcmp(f->request->home, f->request->own_home) != 0))
-		mask_credentials(f, f->request->own_home);
-	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
-		mask(f, root_secrets[i]);
-	if (f->whole && f->plan->net.rung != NET_PROXY)
-		mask(f, "/run");
-	for (size_t i = 0; i < deny->n; i++) {
-		const char *path = deny->items[i].text.s;
-
-		if (is_pattern(path)) {
-			if (add_pattern(f, F_FILES_DENY, path, true) < 0)
-				return -1;
-			continue;
-		}
-		mask(f, path);
-		add_guarded(f, path);
-	}
-	return 0;
-}
+/* ---- together -------------------------------------------------------------- */
 
 /* The kernel's own file systems: the host's processes, its devices and its
  * settings are not files that a root could mean. */
@@ -563,10 +324,10 @@ static int check_roots(struct files *f)
 	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
 		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
 
-	if (is_within(f, F_FILES_WRITE, "/"))
+	if (files_is_within(f, F_FILES_WRITE, "/"))
 		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
 	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
-		const struct field_value *v = list(f, closed[i].id);
+		const struct field_value *v = files_list(f, closed[i].id);
 
 		for (size_t n = 0; n < v->n; n++)
 			if (path_within(v->items[n].text.s, closed[i].path) &&
@@ -580,49 +341,6 @@ static int check_roots(struct files *f)
 	return 0;
 }
 
-static bool is_covered(const struct plan *p, const char *path)
-{
-	for (size_t i = 0; i < p->n_mounts; i++) {
-		const struct plan_mount *m = &p->mounts[i];
-
-		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
-		    m->kind != MOUNT_PROXY &&
-		    path_within(path, m->source))
-			return true;
-	}
-	return false;
-}
-
-/* A place of our own is not seen inside, whatever root covers it; nor is there
- * another one made in its stead, after a folder above it was moved away. */
-static bool hide(struct files *f, const char *path)
-{
-	if (!is_covered(f->plan, path))
-		return false;
-	mask(f, path);
-	if (is_within(f, F_FILES_WRITE, path))
-		add_guarded(f, path);
-	return true;
-}
-
-/* Whoever sees the folder of live runs could end them; whoever can write the log
- * could change what it says. */
-static int hide_all(struct files *f)
-{
-	const struct plan_request *r = f->request;
-
-	f->plan->mask_live_root = hide(f, f->plan->live_root);
-	if (r->audit)
-		hide(f, r->audit);
-	for (size_t i = 0; i < r->n_hidden; i++)
-		hide(f, r->hidden[i]);
-	if (!r->unshared || !is_covered(f->plan, r->unshared))
-		return 0;
-	return err_set(f->err, CORDON_E_HOST,
-		       "'%s' lies in a place that can be read inside; choose another",
-		       r->unshared);
-}
-
 /* Rights cannot be taken back inside what they are given for.  A preset that
  * holds something to be masked is left out; a root that does is refused. */
 static int check_in_place(struct files *f)
@@ -632,8 +350,8 @@ static int check_in_place(struct files *f)
 
 	for (size_t i = 0; i < p->n_accesses; i++) {
 		const char *path = p->accesses[i].path, *inside = NULL;
-		bool is_root = is_within(f, F_FILES_READ, path) ||
-			       is_within(f, F_FILES_WRITE, path);
+		bool is_root = files_is_within(f, F_FILES_READ, path) ||
+			       files_is_within(f, F_FILES_WRITE, path);
 
 		for (size_t k = 0; k < p->n_mounts; k++)
 			if (p->mounts[k].kind == MOUNT_MASK &&
@@ -682,7 +400,8 @@ static int add_aliases(struct files *f)
 					       path, p->mounts[k].target);
 		for (size_t k = 0; k < n_guarded; k++)
 			if (path_within(p->guarded[k], target) && strcmp(p->guarded[k], target))
-				add_guarded(f, below(f, path, p->guarded[k] + strlen(target) + 1));
+				files_add_guarded(f, files_below(f, path, p->guarded[k] +
+								 strlen(target) + 1));
 	}
 	p->aliases = r->aliases;
 	p->n_aliases = r->n_aliases;
@@ -699,7 +418,7 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	for (size_t i = 0; i < p->base.f[F_FILES_READ].n; i++)
 		f.whole |= strcmp(p->base.f[F_FILES_READ].items[i].text.s, "/") == 0;
 	if (f.whole)
-		add_mount(&f, MOUNT_RO, "/", "/");
+		files_add_mount(&f, MOUNT_RO, "/", "/");
 	if (check_roots(&f) < 0)
 		return -1;
 	if (!f.in_place)
@@ -710,16 +429,16 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
 	if (r->status) {
-		add_mount(&f, MOUNT_RO, r->status, PLAN_STATUS_FOLDER);
+		files_add_mount(&f, MOUNT_RO, r->status, PLAN_STATUS_FOLDER);
 		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);
 	}
 	add_roots(&f);
 	if (add_sockets(&f) < 0)
 		return -1;
 	add_network(&f);
-	if (add_protected(&f) < 0 || add_masks(&f) < 0)
+	if (files_add_protected(&f) < 0 || files_add_masks(&f) < 0)
 		return -1;
-	if (hide_all(&f) < 0 || add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
+	if (files_hide_all(&f) < 0 || add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;

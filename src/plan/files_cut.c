@@ -1,0 +1,284 @@
+/* What is cut out of the file system that a command sees: protected names, masks, and
+ * places of our own; see files_priv.h.
+ *
+ * What exists is mounted over, read-only or empty; what does not is guarded.
+ */
+#include "base/path.h"
+#include "plan/files_priv.h"
+#include "plan/presets.h"
+
+/* What exists is mounted read-only over itself, what does not is guarded. */
+static void protect(struct files *f, const char *path)
+{
+	struct plan_mount *m;
+
+	if (!files_is_within(f, F_FILES_WRITE, path))
+		return;
+	m = files_add_mount(f, MOUNT_RO, path, path);
+	m->optional = true;
+	m->keep = true;
+	files_add_guarded(f, path);
+}
+
+static bool is_protected(const struct files *f, const char *path)
+{
+	for (size_t i = 0; i < f->plan->n_mounts; i++) {
+		const struct plan_mount *m = &f->plan->mounts[i];
+
+		if (m->keep && !m->file && strcmp(m->target, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In a linked worktree `.git` is a file which says where the rest is. */
+static void protect_git_file(struct files *f, const char *root)
+{
+	const char *path = files_below(f, root, ".git");
+	struct plan_mount *m;
+
+	if (!files_is_within(f, F_FILES_WRITE, path))
+		return;
+	m = files_add_mount(f, MOUNT_RO, NULL, path);
+	m->optional = m->keep = m->file = true;
+}
+
+/* Is a root of the list this, or lies in it? */
+static bool has_root_in(const struct files *f, enum field_id id, const char *path)
+{
+	const struct field_value *roots = files_list(f, id);
+
+	for (size_t i = 0; i < roots->n; i++)
+		if (path_within(roots->items[i].text.s, path))
+			return true;
+	return false;
+}
+
+static void protect_below(struct files *f, const char *root, const char *const *names)
+{
+	for (size_t i = 0; names[i]; i++) {
+		const char *path = files_below(f, root, names[i]);
+
+		if (!has_root_in(f, F_FILES_WRITE, path))
+			protect(f, path);
+	}
+}
+
+/* A root may be such a folder itself: of a worktree elsewhere, which lives with its own part
+ * of it, or a repository without one. */
+static void protect_git_folder(struct files *f, const char *root)
+{
+	if (!str_ends(str_from(root), ".git"))
+		return;
+	protect_below(f, root, protect_git_folder_names);
+	for (size_t i = 0; guard_worktrees[i]; i++)
+		files_add_guarded(f, files_below(f, root, guard_worktrees[i]));
+}
+
+static void add_protected_sets(struct files *f, const char *root)
+{
+	static const struct {
+		const char *word;
+		const char *const *names;
+	} sets[] = { { "git", protect_git }, { "agent-config", protect_agent },
+		     { "shell-rc", protect_shell } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		if (files_has_word(f, F_FILES_PROTECT, sets[i].word))
+			protect_below(f, root, sets[i].names);
+	if (files_has_word(f, F_FILES_PROTECT, "git")) {
+		protect_git_file(f, root);
+		protect_git_folder(f, root);
+	}
+}
+
+static bool is_pattern(const char *path)
+{
+	return strchr(path, '*') != NULL;
+}
+
+static int refuse_pattern(struct files *f, enum field_id id, const char *pattern, const char *why)
+{
+	return err_set(f->err, CORDON_E_HOST,
+		       "%s: the pattern '%s' %s; write a path, **/NAME or DIR/**, with * for any "
+		       "text in a name",
+		       fields[id].key, pattern, why);
+}
+
+/* What is left of a pattern without the stars at its ends. */
+static struct str read_depth(struct str rest, struct plan_name *ret)
+{
+	ret->anywhere = str_starts(rest, "**/");
+	/* At any depth there is always some folder above. */
+	while (ret->anywhere && (str_starts(rest, "**/") || str_starts(rest, "*/")))
+		rest = str_from_pos(rest, str_find(rest, '/') + 1);
+	ret->below = str_ends(rest, "/**");
+	while (str_ends(rest, "/**"))
+		rest.n -= 3;
+	return rest;
+}
+
+/* A pattern: what is there is looked for at the start, what comes later is
+ * guarded.  Everything in a folder is the folder for what is there, and any
+ * name in it for what comes. */
+static int add_pattern(struct files *f, enum field_id id, const char *pattern, bool mask)
+{
+	struct plan *p = f->plan;
+	struct plan_name name = { .mask = mask }, *names;
+	struct str rest = read_depth(str_from(pattern), &name);
+	const char *guarded;
+
+	if (!rest.n || str_is(rest, "*") || str_is(rest, "**"))
+		return refuse_pattern(f, id, pattern, "means everything");
+	for (size_t i = 1; i < rest.n; i++)
+		if (rest.s[i - 1] == '*' && rest.s[i] == '*')
+			return refuse_pattern(f, id, pattern, "has ** inside, which is not built");
+	name.pattern = arena_strndup(p->arena, rest.s, rest.n);
+	guarded = arena_printf(p->arena, "%s%.*s%s", name.anywhere ? "**/" : "", STR_FMT(rest),
+			       name.below ? "/*" : "");
+	names = arena_grow(p->arena, p->names, p->n_names, &p->cap_names, sizeof(*names));
+	if (!names || !name.pattern || !guarded)
+		return err_nomem(f->err);
+	p->names = names;
+	p->names[p->n_names++] = name;
+	files_add_guarded(f, guarded);
+	return 0;
+}
+
+/* Below each writable root, and below HOME where one has it, or lies in it. */
+static void protect_roots(struct files *f)
+{
+	const struct field_value *write = files_list(f, F_FILES_WRITE);
+	const char *home = f->request->home;
+	bool in_home = false;
+
+	for (size_t i = 0; i < write->n; i++) {
+		const char *root = write->items[i].text.s;
+
+		add_protected_sets(f, root);
+		in_home |= home && strcmp(home, root) != 0 &&
+			   (path_within(home, root) || path_within(root, home));
+	}
+	if (in_home)
+		add_protected_sets(f, home);
+}
+
+int files_add_protected(struct files *f)
+{
+	const struct field_value *write = files_list(f, F_FILES_WRITE);
+	const struct field_value *v = files_list(f, F_FILES_PROTECT);
+
+	protect_roots(f);
+	for (size_t i = 0; i < v->n; i++) {
+		const char *path = v->items[i].text.s;
+
+		if (is_pattern(path) && add_pattern(f, F_FILES_PROTECT, path, false) < 0)
+			return -1;
+		if (!is_pattern(path) && path[0] == '/')
+			protect(f, path);
+	}
+	/* A policy of a folder below holds for who works there.
+	 * GAP: one that is there already can be removed; nothing is walked. */
+	for (size_t i = 0; write->n && files_has_word(f, F_FILES_PROTECT, "agent-config") &&
+			   protect_anywhere[i]; i++)
+		files_add_guarded(f, protect_anywhere[i]);
+	for (size_t i = 0; i < f->request->n_policy_files; i++)
+		if (!is_protected(f, f->request->policy_files[i]))
+			protect(f, f->request->policy_files[i]);
+	return 0;
+}
+
+static void mask(struct files *f, const char *path)
+{
+	files_add_mount(f, MOUNT_MASK, NULL, path)->optional = true;
+}
+
+/* A credential that the policy names is meant to be read. */
+static bool is_named(const struct files *f, const char *path)
+{
+	return has_root_in(f, F_FILES_READ, path) || has_root_in(f, F_FILES_WRITE, path);
+}
+
+/* What is there is masked; what is not can not be made either: a key in ~/.ssh
+ * that was not there lets somebody in. */
+static void mask_credentials(struct files *f, const char *home)
+{
+	for (size_t i = 0; home && credentials[i]; i++) {
+		const char *path = files_below(f, home, credentials[i]);
+
+		if (is_named(f, path))
+			continue;
+		mask(f, path);
+		if (files_is_within(f, F_FILES_WRITE, path))
+			files_add_guarded(f, path);
+	}
+}
+
+int files_add_masks(struct files *f)
+{
+	const struct field_value *deny = files_list(f, F_FILES_DENY);
+
+	mask_credentials(f, f->request->home);
+	if (f->request->own_home && (!f->request->home ||
+				     strcmp(f->request->home, f->request->own_home) != 0))
+		mask_credentials(f, f->request->own_home);
+	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
+		mask(f, root_secrets[i]);
+	if (f->whole && f->plan->net.rung != NET_PROXY)
+		mask(f, "/run");
+	for (size_t i = 0; i < deny->n; i++) {
+		const char *path = deny->items[i].text.s;
+
+		if (is_pattern(path)) {
+			if (add_pattern(f, F_FILES_DENY, path, true) < 0)
+				return -1;
+			continue;
+		}
+		mask(f, path);
+		files_add_guarded(f, path);
+	}
+	return 0;
+}
+
+static bool is_covered(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
+		    m->kind != MOUNT_PROXY &&
+		    path_within(path, m->source))
+			return true;
+	}
+	return false;
+}
+
+/* A place of our own is not seen inside, whatever root covers it; nor is there
+ * another one made in its stead, after a folder above it was moved away. */
+static bool hide(struct files *f, const char *path)
+{
+	if (!is_covered(f->plan, path))
+		return false;
+	mask(f, path);
+	if (files_is_within(f, F_FILES_WRITE, path))
+		files_add_guarded(f, path);
+	return true;
+}
+
+/* Whoever sees the folder of live runs could end them; whoever can write the log
+ * could change what it says. */
+int files_hide_all(struct files *f)
+{
+	const struct plan_request *r = f->request;
+
+	f->plan->mask_live_root = hide(f, f->plan->live_root);
+	if (r->audit)
+		hide(f, r->audit);
+	for (size_t i = 0; i < r->n_hidden; i++)
+		hide(f, r->hidden[i]);
+	if (!r->unshared || !is_covered(f->plan, r->unshared))
+		return 0;
+	return err_set(f->err, CORDON_E_HOST,
+		       "'%s' lies in a place that can be read inside; choose another",
+		       r->unshared);
+}

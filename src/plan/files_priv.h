@@ -1,0 +1,35 @@
+/* Between files.c, what is there, and files_cut.c, what is cut out of it. */
+#ifndef PLAN_FILES_PRIV_H
+#define PLAN_FILES_PRIV_H
+
+#include "plan/files.h"
+
+struct files {
+	const struct policy *policy;
+	const struct plan_request *request;
+	struct plan *plan;
+	struct cordon_err *err;
+	bool whole;		/* "/" itself is a readable root */
+	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
+	bool failed;		/* out of memory: said once, at the end */
+};
+
+/* Each sets `failed` where there is no memory, and gives something harmless back. */
+struct plan_mount *files_add_mount(struct files *f, enum plan_mount_kind kind, const char *source,
+				   const char *target);
+void files_add_guarded(struct files *f, const char *name);
+/* A name of a list: absolute as it is, else below `base`. */
+const char *files_below(struct files *f, const char *base, const char *name);
+
+/* Of the policy. */
+const struct field_value *files_list(const struct files *f, enum field_id id);
+bool files_has_word(const struct files *f, enum field_id id, const char *word);
+/* Is the path a root of the list, or below one? */
+bool files_is_within(const struct files *f, enum field_id id, const char *path);
+
+/* In this order, behind everything that they cut. */
+int files_add_protected(struct files *f) MUST_USE;
+int files_add_masks(struct files *f) MUST_USE;
+int files_hide_all(struct files *f) MUST_USE;
+
+#endif
