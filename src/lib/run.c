@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
+#include "lib/git.h"
 #include "lib/judge.h"
 #include "lib/live_policy.h"
 #include "lib/tell.h"
@@ -186,6 +187,7 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	/* Not looked for where nothing is blocked. */
 	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
+	    git_find(c, &r, err) < 0 ||
 	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
 	    record_find(c, req, r.own_home, ret_record, err) < 0)
 		return -1;

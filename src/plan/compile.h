@@ -17,6 +17,11 @@ enum plan_consent {
 };
 
 /* What is to be run, and by whom. */
+struct plan_paths {
+	const char **paths;
+	size_t n, cap;
+};
+
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
 	const char *const *environ;	/* the caller's; ends with NULL */
@@ -42,6 +47,9 @@ struct plan_request {
 	/* Not seen inside, whatever root covers them; real paths. */
 	const char *const *hidden;
 	size_t n_hidden;
+	/* Besides those that its names say: folders of git, and what a configuration names
+	 * for git to run or read.  Real paths below writable roots. */
+	struct plan_paths git_folders, git_files;
 	const char *unshared;		/* a folder that no root may cover; real, or NULL */
 };
 

@@ -7,19 +7,6 @@
 #include "plan/files_priv.h"
 #include "plan/presets.h"
 
-/* What exists is mounted read-only over itself, what does not is guarded. */
-static void protect(struct files *f, const char *path)
-{
-	struct plan_mount *m;
-
-	if (!files_is_within(f, F_FILES_WRITE, path))
-		return;
-	m = files_add_mount(f, MOUNT_RO, path, path);
-	m->optional = true;
-	m->keep = true;
-	files_add_guarded(f, path);
-}
-
 static bool is_protected(const struct files *f, const char *path)
 {
 	for (size_t i = 0; i < f->plan->n_mounts; i++) {
@@ -29,6 +16,19 @@ static bool is_protected(const struct files *f, const char *path)
 			return true;
 	}
 	return false;
+}
+
+/* What exists is mounted read-only over itself, what does not is guarded. */
+static void protect(struct files *f, const char *path)
+{
+	struct plan_mount *m;
+
+	if (!files_is_within(f, F_FILES_WRITE, path) || is_protected(f, path))
+		return;
+	m = files_add_mount(f, MOUNT_RO, path, path);
+	m->optional = true;
+	m->keep = true;
+	files_add_guarded(f, path);
 }
 
 /* In a linked worktree `.git` is a file which says where the rest is. */
@@ -68,8 +68,6 @@ static void protect_below(struct files *f, const char *root, const char *const *
  * of it, or a repository without one. */
 static void protect_git_folder(struct files *f, const char *root)
 {
-	if (!str_ends(str_from(root), ".git"))
-		return;
 	protect_below(f, root, protect_git_folder_names);
 	for (size_t i = 0; guard_worktrees[i]; i++)
 		files_add_guarded(f, files_below(f, root, guard_worktrees[i]));
@@ -88,7 +86,8 @@ static void add_protected_sets(struct files *f, const char *root)
 			protect_below(f, root, sets[i].names);
 	if (files_has_word(f, F_FILES_PROTECT, "git")) {
 		protect_git_file(f, root);
-		protect_git_folder(f, root);
+		if (str_ends(str_from(root), ".git"))
+			protect_git_folder(f, root);
 	}
 }
 
@@ -161,6 +160,11 @@ static void protect_roots(struct files *f)
 	}
 	if (in_home)
 		add_protected_sets(f, home);
+	for (size_t i = 0; i < f->request->git_folders.n; i++)
+		protect_git_folder(f, f->request->git_folders.paths[i]);
+	for (size_t i = 0; i < f->request->git_files.n; i++)
+		if (!has_root_in(f, F_FILES_WRITE, f->request->git_files.paths[i]))
+			protect(f, f->request->git_files.paths[i]);
 }
 
 int files_add_protected(struct files *f)
@@ -183,8 +187,7 @@ int files_add_protected(struct files *f)
 			   protect_anywhere[i]; i++)
 		files_add_guarded(f, protect_anywhere[i]);
 	for (size_t i = 0; i < f->request->n_policy_files; i++)
-		if (!is_protected(f, f->request->policy_files[i]))
-			protect(f, f->request->policy_files[i]);
+		protect(f, f->request->policy_files[i]);
 	return 0;
 }
 

@@ -487,6 +487,28 @@ has_guard() {
 	[ "$(git log --format=%s | head -1)" = two ]
 }
 
+@test "what a file .git and the configuration lead git to is held" {
+	git init -q "$BATS_TEST_TMPDIR/first"
+	git -C "$BATS_TEST_TMPDIR/first" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
+	git clone -q --bare "$BATS_TEST_TMPDIR/first" .bare
+	echo 'gitdir: ./.bare' >.git
+	git worktree add -q main
+	git config core.hooksPath .husky/_
+	git config include.path ../shared.conf
+	printf '[Include] path = "more.conf" ; and so on\n' >shared.conf
+	mkdir -p .husky/_
+	for name in .bare/hooks/post-commit .bare/config .bare/worktrees/main/commondir \
+		.husky/pre-commit .husky/_/pre-commit shared.conf more.conf; do
+		before=$(cat "$name" || true)
+		run "$cordon" run -- sh -c 'echo x >>"$1"' x "$name"
+		[ "$status" -ne 0 ]
+		[ "$(cat "$name" || true)" = "$before" ]
+	done
+	"$cordon" run -- sh -c 'echo y >free && echo y >.bare/description &&
+		git -C main -c user.name=a -c user.email=a@b commit -q --allow-empty -m two'
+	[ "$(git -C main log --format=%s | head -1)" = two ]
+}
+
 @test "--result: a folder in the place of the one that was named" {
 	mkdir out
 	run "$cordon" run --result out/r.json -- sh -c 'mv out .o; mkdir out; echo "{}" >out/r.json'

@@ -1,0 +1,247 @@
+/* What git takes from a workspace; see git.h.
+ *
+ * The configurations are as they were before the run: inside, they cannot be written.
+ */
+#include "lib/git.h"
+
+#include <errno.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+#define MAX_GIT_FILES	64		/* that configurations name; more are refused */
+
+struct search {
+	struct composition *c;
+	struct plan_request *r;
+	const char *worktree;		/* what core.hooksPath is relative to */
+	const char *dot;		/* its `.git`, which needs no finding */
+	struct cordon_err *err;
+};
+
+/* ---- collecting ------------------------------------------------------------- */
+
+static int add(struct search *s, struct plan_paths *list, const char *path)
+{
+	const char **paths;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->paths[i], path) == 0)
+			return 0;
+	if (list->n == MAX_GIT_FILES)
+		return err_set(s->err, CORDON_E_HOST,
+			       "files.protect: git names more than %d files and folders below the "
+			       "writable roots", MAX_GIT_FILES);
+	paths = arena_grow(&s->c->arena, list->paths, list->n, &list->cap, sizeof(*paths));
+	if (!paths)
+		return err_nomem(s->err);
+	paths[list->n++] = path;
+	list->paths = paths;
+	return 0;
+}
+
+static bool is_writable(const struct search *s, const char *path)
+{
+	const struct field_value *write = &s->c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(path, write->items[i].text.s))
+			return true;
+	return false;
+}
+
+/* An empty text where there is none to be read. */
+static struct str read_text(struct search *s, const char *path)
+{
+	struct cordon_err ignored;
+	struct str text;
+
+	if (fd_read_file(path, MAX_SOURCE_BYTES, &s->c->arena, &text, &ignored) < 0)
+		return STR("");
+	return text;
+}
+
+/* NULL: there is no such path, or no memory (which the next one says). */
+static const char *resolve(struct search *s, struct str path, const char *base)
+{
+	struct cordon_err ignored;
+	const char *real;
+
+	if (str_starts(path, "~/") && s->c->home) {
+		path = str_from_pos(path, 2);
+		base = s->c->home;
+	}
+	if (!path.n || path_resolve(&s->c->arena, path, base, &real, &ignored) < 0)
+		return NULL;
+	return real;
+}
+
+/* ---- a configuration -------------------------------------------------------------- */
+
+/* The value of a line, without its quotes and the comment behind it. */
+static struct str read_value(struct arena *a, struct str raw)
+{
+	char *out = arena_new(a, raw.n + 1, 1);
+	bool quoted = false;
+	size_t n = 0;
+
+	for (size_t i = 0; out && i < raw.n; i++) {
+		char byte = raw.s[i];
+
+		if (byte == '"') {
+			quoted = !quoted;
+			continue;
+		}
+		if (!quoted && (byte == '#' || byte == ';'))
+			break;
+		if (byte == '\\' && i + 1 < raw.n)
+			byte = raw.s[++i];
+		out[n++] = byte;
+	}
+	return str_trim((struct str){ out ? out : "", n });
+}
+
+static bool is_word(struct str text, const char *word)
+{
+	return text.n == strlen(word) && strncasecmp(text.s, word, text.n) == 0;
+}
+
+static const char *folder_of(struct arena *a, const char *file)
+{
+	return arena_strndup(a, file, (size_t)(strrchr(file, '/') - file) + 1);
+}
+
+/* One `key = value` of a section. */
+static int read_entry(struct search *s, const char *file, struct str section, struct str line)
+{
+	size_t equals = str_find(line, '=');
+	struct str key = str_trim(str_first(line, equals)), value;
+	bool is_hooks = is_word(section, "core") && is_word(key, "hookspath");
+	bool is_include = (is_word(section, "include") || is_word(section, "includeif")) &&
+			  is_word(key, "path");
+	const char *base, *path;
+
+	if (equals == line.n || (!is_hooks && !is_include))
+		return 0;
+	value = read_value(&s->c->arena, str_from_pos(line, equals + 1));
+	/* husky: the hooks in `_` run those beside it. */
+	if (is_hooks && str_ends(value, "/_"))
+		value.n -= 2;
+	base = is_hooks ? s->worktree : folder_of(&s->c->arena, file);
+	path = base ? resolve(s, value, base) : NULL;
+	return path && is_writable(s, path) ? add(s, &s->r->git_files, path) : 0;
+}
+
+/* `[section "sub"]`, with an entry behind it perhaps: what is left of the line. */
+static struct str read_section(struct str line, struct str *ret_section)
+{
+	size_t end = str_find(line, ']');
+	struct str inside = str_from_pos(str_first(line, end), 1);
+	size_t n = 0;
+
+	while (n < inside.n && inside.s[n] != '"' && inside.s[n] != ' ' && inside.s[n] != '\t')
+		n++;
+	*ret_section = str_first(inside, n);
+	return str_trim(str_from_pos(line, end < line.n ? end + 1 : end));
+}
+
+static int read_config(struct search *s, const char *file)
+{
+	struct str rest = read_text(s, file), section = STR("");
+
+	while (rest.n) {
+		size_t end = str_find(rest, '\n');
+		struct str line = str_trim(str_first(rest, end));
+
+		rest = str_from_pos(rest, end < rest.n ? end + 1 : end);
+		if (str_starts(line, "["))
+			line = read_section(line, &section);
+		if (line.n && read_entry(s, file, section, line) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- a folder ------------------------------------------------------------------------ */
+
+static bool has(struct search *s, const char *folder, const char *name)
+{
+	const char *path = path_join(&s->c->arena, folder, name);
+
+	return path && access(path, F_OK) == 0;
+}
+
+static int read_folder(struct search *s, const char *folder)
+{
+	static const char *const configs[] = { "config", "config.worktree" };
+
+	if (strcmp(folder, s->dot) != 0 && is_writable(s, folder) &&
+	    add(s, &s->r->git_folders, folder) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		const char *file = path_join(&s->c->arena, folder, configs[i]);
+
+		if (!file)
+			return err_nomem(s->err);
+		if (read_config(s, file) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* And the one that it is a part of: of a worktree, the repository. */
+static int read_folders(struct search *s, const char *folder)
+{
+	const char *file = path_join(&s->c->arena, folder, "commondir"), *common;
+
+	if (!file)
+		return err_nomem(s->err);
+	common = resolve(s, str_trim(read_text(s, file)), folder);
+	if (common && read_folder(s, common) < 0)
+		return -1;
+	return read_folder(s, folder);
+}
+
+static int read_root(struct search *s, const char *root)
+{
+	const char *dot = path_join(&s->c->arena, root, ".git"), *folder;
+	struct str text;
+
+	if (!dot)
+		return err_nomem(s->err);
+	s->worktree = root;
+	s->dot = dot;
+	if (has(s, root, "HEAD") && has(s, root, "objects") && has(s, root, "refs") &&
+	    read_folders(s, root) < 0)
+		return -1;
+	/* A folder or a link to one; else a file that says where it is. */
+	if (has(s, dot, "."))
+		folder = resolve(s, str_from(dot), "/");
+	else if (text = read_text(s, dot), str_starts(text, "gitdir:"))
+		folder = resolve(s, str_trim(str_from_pos(text, strlen("gitdir:"))), root);
+	else
+		return 0;
+	return folder ? read_folders(s, folder) : 0;
+}
+
+int git_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+	const struct field_value *protect = &c->policy.base.f[F_FILES_PROTECT];
+	struct search s = { .c = c, .r = r, .err = err };
+	bool wanted = false;
+
+	for (size_t i = 0; i < protect->n; i++)
+		wanted |= str_is(protect->items[i].text, "git");
+	for (size_t i = 0; wanted && i < write->n; i++)
+		if (read_root(&s, write->items[i].text.s) < 0)
+			return -1;
+	/* Files that files name; the list grows. */
+	for (size_t i = 0; i < r->git_files.n; i++)
+		if (read_config(&s, r->git_files.paths[i]) < 0)
+			return -1;
+	return 0;
+}
