@@ -118,7 +118,7 @@ int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *
 		return err_nomem(err);
 	l->ops = mechanisms[cgroup];
 	l->memory = limits->memory;
-	l->uncharged = (struct uncharged)UNCHARGED;
+	l->uncharged = UNCHARGED;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	l->n_cpus = MAX(l->n_cpus, 1);
@@ -169,7 +169,7 @@ void limiter_add_sockets(struct limiter *l, int fd)
 	if (l->ops->add_sockets)
 		l->ops->add_sockets(l->state, fd);
 	else
-		fd_close(&fd);
+		uncharged_add_sockets(&l->uncharged, fd);
 }
 
 void limiter_own_network(struct limiter *l)

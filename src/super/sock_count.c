@@ -33,9 +33,12 @@
 #define SENDER_BYTES	(256 << 10)	/* net.core.wmem_default and what goes over it */
 #define BYTE_BYTES	768		/* that a byte takes when it is sent alone */
 #define N_DATAGRAMS	11		/* that wait for one receiver: net.unix.max_dgram_qlen */
+#define STATE_ESTABLISHED	1
+#define STATE_CLOSE_WAIT	8
 #define STATE_LISTEN	10
 
 struct sums {
+	bool only_waiting;	/* to be accepted; else all */
 	int64_t n, bytes;	/* that are listed */
 	int64_t unlisted;	/* with receivers, at most */
 };
@@ -87,13 +90,24 @@ static void add_unix(struct str body, struct sums *sums)
 		sums->unlisted += MIN(waiting * BYTE_BYTES, SENDER_BYTES);
 }
 
+/* A socket that somebody had and closed is in other states. */
+static bool is_waiting(const struct inet_diag_msg *head)
+{
+	return !head->idiag_inode && (head->idiag_state == STATE_ESTABLISHED ||
+				      head->idiag_state == STATE_CLOSE_WAIT);
+}
+
 static void add_inet(struct str body, struct sums *sums)
 {
+	struct inet_diag_msg head;
 	struct netlink_attr a;
 
-	if (body.n < sizeof(struct inet_diag_msg))
+	if (body.n < sizeof(head))
 		return;
-	body = str_from_pos(body, sizeof(struct inet_diag_msg));
+	memcpy(&head, body.s, sizeof(head));
+	body = str_from_pos(body, sizeof(head));
+	if (sums->only_waiting && !is_waiting(&head))
+		return;
 	sums->n++;
 	sums->bytes += SOCK_BYTES;
 	while (netlink_read_attr(&body, &a))
@@ -136,6 +150,17 @@ static bool ask(int fd, const void *what, size_t n)
 	return netlink_send(fd, &w) >= 0;
 }
 
+static bool list_inet(int diag_fd, unsigned char family, unsigned char protocol, void *room,
+		      size_t size, struct sums *sums)
+{
+	const struct inet_diag_req_v2 some = { .sdiag_family = family, .sdiag_protocol = protocol,
+					       .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
+					       .idiag_states = UINT32_MAX };
+
+	return ask(diag_fd, &some, sizeof(some)) &&
+	       read_list(diag_fd, room, size, add_inet, sums);
+}
+
 int64_t sock_measure(int diag_fd, int64_t n, void *room, size_t size)
 {
 	static const struct {
@@ -150,18 +175,20 @@ int64_t sock_measure(int diag_fd, int64_t n, void *room, size_t size)
 
 	whole = ask(diag_fd, &all, sizeof(all)) &&
 		read_list(diag_fd, room, size, add_unix, &sums);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct inet_diag_req_v2 some = { .sdiag_family = kinds[i].family,
-						 .sdiag_protocol = kinds[i].protocol,
-						 .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
-						 .idiag_states = UINT32_MAX };
-
-		whole = ask(diag_fd, &some, sizeof(some)) &&
-			read_list(diag_fd, room, size, add_inet, &sums) && whole;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		whole &= list_inet(diag_fd, kinds[i].family, kinds[i].protocol, room, size, &sums);
 	closed = MAX(n - sums.n, 0);
 	/* Those that no list has may all be full. */
 	if (!whole)
 		sums.unlisted = INT64_MAX;
 	return sums.bytes + MIN(closed * SENDER_BYTES, sums.unlisted) + closed * SOCK_BYTES;
+}
+
+int64_t sock_measure_waiting(int diag_fd, void *room, size_t size)
+{
+	struct sums sums = { .only_waiting = true };
+
+	(void)(list_inet(diag_fd, AF_INET, IPPROTO_TCP, room, size, &sums) &&
+	       list_inet(diag_fd, AF_INET6, IPPROTO_TCP, room, size, &sums));
+	return sums.bytes;
 }

@@ -18,5 +18,7 @@
 int64_t sock_count(int proc_fd);
 /* Bytes that `n` sockets and their buffers take; `room` is for what the kernel says. */
 int64_t sock_measure(int diag_fd, int64_t n, void *room, size_t size);
+/* Of connections that nobody has accepted yet. */
+int64_t sock_measure_waiting(int diag_fd, void *room, size_t size);
 
 #endif

@@ -28,6 +28,7 @@
 
 #define LOOK_US		250000
 #define LOCKS_DUTY	40		/* a list of locks is at most a fortieth of the time */
+#define WAITING_DUTY	8		/* a list of sockets at most an eighth */
 #define LOCK_BYTES	192
 #define LOCK_TEXT	64		/* of one in the list, about */
 #define PART		4		/* of the limit each may be */
@@ -111,6 +112,20 @@ static bool has_messages(const struct uncharged *u, int64_t bytes)
 	return over;
 }
 
+/* What a connection holds is charged to who accepts it. */
+static bool has_waiting(struct uncharged *u, int64_t sockets, int64_t bytes)
+{
+	int64_t begin = limiter_now_us();
+	_Alignas(8) char room[16384];
+	bool over;
+
+	if (u->diag_fd < 0 || sockets <= bytes / SOCK_MOST_BYTES || begin < u->waiting_due_us)
+		return false;
+	over = sock_measure_waiting(u->diag_fd, room, sizeof(room)) > bytes;
+	u->waiting_due_us = limiter_now_us() + (limiter_now_us() - begin) * WAITING_DUTY;
+	return over;
+}
+
 static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 {
 	int64_t sockets = u->own_network ? sock_count(u->proc_fd) : 0;
@@ -121,6 +136,8 @@ static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 	if (u->own_network && sockets > limit / PART / NETLINK_BYTES &&
 	    has_messages(u, limit / PART))
 		return true;
+	if (u->own_network && has_waiting(u, sockets, limit / PART))
+		return true;
 	if (now_us < u->locks_due_us || !has_grown(u, limit))
 		return false;
 	over = has_locks(u, limit / PART);
@@ -130,7 +147,7 @@ static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 
 int uncharged_start(struct uncharged *u, int proc_fd, bool own_network, struct cordon_err *err)
 {
-	*u = (struct uncharged){ .proc_fd = -1, .own_network = own_network };
+	u->own_network = own_network;
 	if (proc_fd < 0)
 		return 0;
 	u->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
@@ -151,7 +168,14 @@ bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us, int64
 	return false;
 }
 
+void uncharged_add_sockets(struct uncharged *u, int diag_fd)
+{
+	fd_close(&u->diag_fd);
+	u->diag_fd = diag_fd;
+}
+
 void uncharged_stop(struct uncharged *u)
 {
 	fd_close(&u->proc_fd);
+	fd_close(&u->diag_fd);
 }

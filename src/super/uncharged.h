@@ -10,11 +10,12 @@
 
 struct uncharged {
 	int proc_fd;			/* the tree's /proc; -1: nothing is looked at */
+	int diag_fd;			/* lists sockets; -1: others count them */
 	bool own_network;		/* its sockets are the tree's */
 	int64_t slab;			/* the kernel's, the least since locks were listed */
-	int64_t due_us, locks_due_us;
+	int64_t due_us, locks_due_us, waiting_due_us;
 };
-#define UNCHARGED	{ .proc_fd = -1 }
+#define UNCHARGED	((struct uncharged){ .proc_fd = -1, .diag_fd = -1 })
 
 /* `proc_fd` is borrowed; -1: there is none. */
 int uncharged_start(struct uncharged *u, int proc_fd, bool own_network,
@@ -23,6 +24,8 @@ int uncharged_start(struct uncharged *u, int proc_fd, bool own_network,
  * to; *ret_wait_us is when to ask again, -1: never. */
 bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us,
 		       int64_t *ret_wait_us);
+/* Takes the descriptor over. */
+void uncharged_add_sockets(struct uncharged *u, int diag_fd);
 void uncharged_stop(struct uncharged *u);
 
 #endif

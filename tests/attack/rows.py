@@ -528,6 +528,11 @@ row("memory: TCP connections to itself", "py:import socket\ns = socket.create_se
     " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
     " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
     " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
+row("memory: connections that nobody accepts", "py:import socket\ns = socket.create_server(('127.0.0.1', "
+    "0), backlog=1000)\ns.setsockopt(1, 8, 1 << 20)\nkeep, sent = [s], 0\nfor i in range(900):\n"
+    " c = socket.create_connection(s.getsockname())\n keep.append(c)\n"
+    " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
+    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
 # Bytes between sockets of one's own: held by both ends, by the receiver alone, one by one.
 PAIRS = ("py:import socket, time\nkeep = []\nfor i in range(900):\n a, b = socket.socketpair()\n"
          " a.setblocking(False)\n try:\n  while True: a.send({})\n"

@@ -67,7 +67,7 @@ enum native_fd {
 	NATIVE_DNS_STREAM,
 	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
 	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
-	NATIVE_DIAG,		/* NETLINK_SOCK_DIAG: to count sockets, where no cgroup does */
+	NATIVE_DIAG,		/* NETLINK_SOCK_DIAG: to count sockets that no cgroup does */
 	NATIVE_GROUND,		/* the root of its mounts, in which NATIVE_ROOT is */
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
