@@ -41,7 +41,7 @@ enum plan_mount_kind {
 struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
-	bool exec;		/* tmpfs: programs may be executed from it */
+	bool exec;		/* tmpfs: programs may be executed from it; mask: of a program */
 	bool root;		/* a root of the policy: names are looked for below it */
 	bool keep;		/* what the target leads to, if anything, over itself */
 	bool file;		/* keep: unless it is a directory */

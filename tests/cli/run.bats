@@ -137,9 +137,12 @@ teardown() {
 	json "d['blocked'] == \"Command blocked by sandbox policy: contains 'curl'\""
 	json "d['denials'][0]['kind'] == 'command' and d['denials'][0]['hint'] and d['run_id']"
 	# What a command starts in turn meets the kernel.
-	run -127 "$cordon" run --block-command id -- sh -c 'x=i; ${x}d'
-	[ "$status" -ge 126 ]
-	grep -q 'Permission denied' <<<"$output"
+	# A shell that looks before it executes finds a program, too.
+	for shell in sh bash; do
+		run "$cordon" run --json --block-command id -- "$shell" -c 'x=i; ${x}d'
+		[ "$status" -eq 126 ]
+		json "'Permission denied' in d['stderr'] and d['denials'][0]['what'] == 'id'"
+	done
 }
 
 @test "a blocked command with arguments: 126, message, denial" {

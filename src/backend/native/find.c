@@ -38,6 +38,17 @@ static int add_mask(struct found *f, const char *path)
 
 /* ---- blocked commands --------------------------------------------------- */
 
+/* Once: folders of programs lead to each other. */
+static int mask_program(struct found *f, const char *path)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->mounts[i].kind == MOUNT_MASK && f->mounts[i].exec &&
+		    strcmp(f->mounts[i].target, path) == 0)
+			return 0;
+	return found_add(f, &(struct plan_mount){ .kind = MOUNT_MASK, .optional = true,
+						  .exec = true, .target = path });
+}
+
 /* Every entry of `dir` that is the same file. */
 static int add_links(struct found *f, struct str folder, const struct stat *same)
 {
@@ -54,7 +65,7 @@ static int add_links(struct found *f, struct str folder, const struct stat *same
 		    st.st_dev != same->st_dev)
 			continue;
 		path = arena_printf(f->plan->arena, "%s/%s", dir, e->d_name);
-		rc = path ? add_mask(f, path) : err_nomem(f->err);
+		rc = path ? mask_program(f, path) : err_nomem(f->err);
 	}
 	if (d)
 		closedir(d);
@@ -76,7 +87,7 @@ static int add_program(struct found *f, struct str dir, const char *name)
 		return 0;
 	if (path_resolve(f->plan->arena, str_from(path), "/", &real, f->err) < 0)
 		return -1;
-	if (add_mask(f, real) < 0)
+	if (mask_program(f, real) < 0)
 		return -1;
 	while (st.st_nlink > 1 && program_dirs_next(&dirs, &dir))
 		if (add_links(f, dir, &st) < 0)

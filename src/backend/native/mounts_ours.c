@@ -30,7 +30,8 @@ static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
 
 /* A file or directory that nobody inside can change, of a read-only tmpfs, which
  * hangs in the old root.  Masks, which nobody can read either, are an empty place
- * of mode 0. */
+ * of mode 0; that of a program seems to be one until it is executed, so that a shell
+ * tries to, and it is told who refuses. */
 static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 {
 	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
@@ -39,7 +40,8 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 	int fd, mnt;
 
 	if (in->masks < 0) {
-		mnt = new_fs("tmpfs", options, 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+		mnt = new_fs("tmpfs", options, 2,
+			     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 		if (mnt < 0)
 			return -1;
 		for (size_t i = 0; i < in->n_mounts; i++) {
@@ -51,6 +53,7 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 					       in->mounts[i].target);
 		}
 		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+		    write_ours(mnt, "program", "", 0111) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
@@ -77,7 +80,7 @@ static int mask_once(struct init *in, const struct plan_mount *m, struct cordon_
 		return -1;
 	if (dir < 0 && place < 0)
 		return 0;
-	mask = open_ours(in, is_dir ? "dir" : "file", err);
+	mask = open_ours(in, is_dir ? "dir" : m->exec ? "program" : "file", err);
 	if (mask < 0)
 		return -1;
 	rc = dir < 0 ? sys_move_mount(mask, "", place, "",
