@@ -987,6 +987,7 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 		-- sh -c 'taskset -cp $$; touch made; ls made; exit 7'
 	[ "$status" -eq 7 ]
 	[[ "$output" == *"does not offer userns"* ]]
+	[[ "$output" == *"memory, CPU time and processes here: these limits are not held"* ]]
 	[[ "$output" == *"list: "[0-9]* ]]
 	[[ "$output" == *made* ]]
 	rm cordon.toml
