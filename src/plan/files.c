@@ -428,6 +428,11 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
+	/* The host's /dev has no such name, and nothing is made there. */
+	if (r->status && f.whole)
+		return err_set(err, CORDON_E_HOST,
+			       "files.read: a session that sees all of '/' has no place for its "
+			       "status; name the folders that it needs");
 	if (r->status) {
 		files_add_mount(&f, MOUNT_RO, r->status, PLAN_STATUS_FOLDER);
 		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);

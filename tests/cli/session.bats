@@ -267,6 +267,14 @@ TOML
 	[ "$(inside sh -c 'ulimit -n')" -gt 16 ]
 }
 
+@test "a session that sees everything is refused by name" {
+	printf '[files]\nread = ["/"]\n' >cordon.toml
+	run start
+	[ "$status" -eq 125 ]
+	grep -q "files.read: a session that sees all of '/'" <<<"$output"
+	rm cordon.toml
+}
+
 @test "a switch of phases is one of the network, and cuts what it refuses" {
 	has_gate || skip "this machine has no gate for every port"
 	serve
