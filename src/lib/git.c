@@ -26,8 +26,6 @@ struct search {
 
 static int add(struct search *s, struct plan_paths *list, const char *path)
 {
-	const char **paths;
-
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->paths[i], path) == 0)
 			return 0;
@@ -35,12 +33,7 @@ static int add(struct search *s, struct plan_paths *list, const char *path)
 		return err_set(s->err, CORDON_E_HOST,
 			       "files.protect: git names more than %d files and folders below the "
 			       "writable roots", MAX_GIT_FILES);
-	paths = arena_grow(&s->c->arena, list->paths, list->n, &list->cap, sizeof(*paths));
-	if (!paths)
-		return err_nomem(s->err);
-	paths[list->n++] = path;
-	list->paths = paths;
-	return 0;
+	return plan_paths_add(&s->c->arena, list, path, s->err);
 }
 
 static bool is_writable(const struct search *s, const char *path)

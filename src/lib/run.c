@@ -19,19 +19,6 @@
 #include "super/run.h"
 #include "super/scope.h"
 
-static int add_policy_file(struct composition *c, struct plan_request *r, const char *path,
-			   struct cordon_err *err)
-{
-	const char **files = arena_grow(&c->arena, r->policy_files, r->n_policy_files,
-					&r->cap_policy_files, sizeof(*files));
-
-	if (!files || !path)
-		return err_nomem(err);
-	files[r->n_policy_files++] = path;
-	r->policy_files = files;
-	return 0;
-}
-
 /* The files whose policy holds, so that nothing inside can change them: what
  * they are, first, then the names they were found by.  And those that would
  * hold for the next run from here, if they were made or changed. */
@@ -41,21 +28,21 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 		const char *real;
 
 		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
-		    add_policy_file(c, r, real, err) < 0)
+		    plan_paths_add(&c->arena, &r->policy_files, real, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < c->n_sources; i++)
-		if (add_policy_file(c, r,
-				    path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
-				    err) < 0)
+		if (plan_paths_add(&c->arena, &r->policy_files,
+				   path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
+				   err) < 0)
 			return -1;
 	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
-			if (add_policy_file(c, r,
-					    arena_printf(&c->arena, "%.*s/%s",
-							 dir.n > 1 ? (int)dir.n : 0, dir.s,
-							 project_policies[i]),
-					    err) < 0)
+			if (plan_paths_add(&c->arena, &r->policy_files,
+					   arena_printf(&c->arena, "%.*s/%s",
+							dir.n > 1 ? (int)dir.n : 0, dir.s,
+							project_policies[i]),
+					   err) < 0)
 				return -1;
 		while (dir.n && dir.s[dir.n - 1] != '/')
 			dir.n--;
@@ -214,8 +201,8 @@ void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char
 		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
 				"files anywhere, are not held");
 	if (!plan->bare && plan->uncounted)
-		buf_puts(&line, "; nothing counts memory, CPU time and processes here: these limits "
-				"are not held");
+		buf_puts(&line, "; nothing counts memory, CPU time and processes here: these "
+				"limits are not held");
 	if (!plan->bare && plan->net.rung == NET_PROXY)
 		buf_puts(&line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
 				"names");
@@ -379,7 +366,7 @@ static int start_record(struct attempt *a, struct cordon_err *err)
 	struct run_about about = {
 		.argv = a->request.argv,
 		.cwd = a->request.cwd,
-		.policies = a->request.policy_files,
+		.policies = a->request.policy_files.paths,
 		.n_policies = a->c->n_sources,
 		.profile = field_words(KIND_PROFILE)[f[F_PROFILE].number],
 		.backend = field_words(KIND_BACKEND)[f[F_BACKEND].number],

@@ -94,8 +94,8 @@ static int start_record(struct starting *s, struct cordon_err *err)
 	struct run_about about = {
 		.argv = words,
 		.cwd = s->request.cwd,
-		.policies = s->request.policy_files,
-		.n_policies = s->request.n_policy_files,
+		.policies = s->request.policy_files.paths,
+		.n_policies = s->c->n_sources,
 		.profile = field_words(KIND_PROFILE)[f[F_PROFILE].number],
 		.backend = field_words(KIND_BACKEND)[f[F_BACKEND].number],
 	};

@@ -139,6 +139,18 @@ static unsigned dispensable(const struct policy *p, const struct host_caps *caps
 	return ((1u << N_PROTECTIONS) - 1) & ~required;
 }
 
+int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
+		   struct cordon_err *err)
+{
+	const char **paths = arena_grow(a, list->paths, list->n, &list->cap, sizeof(*paths));
+
+	if (!paths || !path)
+		return err_nomem(err);
+	paths[list->n++] = path;
+	list->paths = paths;
+	return 0;
+}
+
 /* Are there names that may not be made?  The guard hears of them from the
  * filter. */
 static bool has_guarded(const struct policy *p, const struct plan_request *r)
@@ -148,8 +160,8 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 	if (p->base.f[F_FILES_DENY].n || (write->n && p->base.f[F_FILES_PROTECT].n))
 		return true;
 	for (size_t i = 0; i < write->n; i++)
-		for (size_t k = 0; k < r->n_policy_files; k++)
-			if (path_within(r->policy_files[k], write->items[i].text.s))
+		for (size_t k = 0; k < r->policy_files.n; k++)
+			if (path_within(r->policy_files.paths[k], write->items[i].text.s))
 				return true;
 	return false;
 }

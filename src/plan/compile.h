@@ -21,6 +21,9 @@ struct plan_paths {
 	const char **paths;
 	size_t n, cap;
 };
+/* The path is not copied; NULL is what a caller without memory has. */
+int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
+		   struct cordon_err *err) MUST_USE;
 
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
@@ -30,8 +33,7 @@ struct plan_request {
 	const char *own_home;		/* what the machine says it is, or NULL */
 	uid_t uid;
 	gid_t gid;
-	const char **policy_files;		/* absolute; stay unwritable, and unmade */
-	size_t n_policy_files, cap_policy_files;
+	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	const char *audit;		/* the log, or its folder; absolute, or NULL */

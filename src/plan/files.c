@@ -408,6 +408,22 @@ static int add_aliases(struct files *f)
 	return 0;
 }
 
+/* Of a session.  The host's /dev has no such name, and nothing is made there. */
+static int add_status(struct files *f)
+{
+	const char *folder = f->request->status;
+
+	if (folder && f->whole)
+		return err_set(f->err, CORDON_E_HOST,
+			       "files.read: a session that sees all of '/' has no place for its "
+			       "status; name the folders that it needs");
+	if (folder) {
+		files_add_mount(f, MOUNT_RO, folder, PLAN_STATUS_FOLDER);
+		add_access(f, PLAN_STATUS_FOLDER, LL_READ, false);
+	}
+	return 0;
+}
+
 int files_compile(const struct policy *p, const struct plan_request *r,
 		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
@@ -428,17 +444,8 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_home_list(&f, "developer_toolchains", preset_toolchains);
 	add_home_list(&f, "package_manager_config", preset_config);
 	add_devices(&f);
-	/* The host's /dev has no such name, and nothing is made there. */
-	if (r->status && f.whole)
-		return err_set(err, CORDON_E_HOST,
-			       "files.read: a session that sees all of '/' has no place for its "
-			       "status; name the folders that it needs");
-	if (r->status) {
-		files_add_mount(&f, MOUNT_RO, r->status, PLAN_STATUS_FOLDER);
-		add_access(&f, PLAN_STATUS_FOLDER, LL_READ, false);
-	}
 	add_roots(&f);
-	if (add_sockets(&f) < 0)
+	if (add_status(&f) < 0 || add_sockets(&f) < 0)
 		return -1;
 	add_network(&f);
 	if (files_add_protected(&f) < 0 || files_add_masks(&f) < 0)

@@ -186,8 +186,8 @@ int files_add_protected(struct files *f)
 	for (size_t i = 0; write->n && files_has_word(f, F_FILES_PROTECT, "agent-config") &&
 			   protect_anywhere[i]; i++)
 		files_add_guarded(f, protect_anywhere[i]);
-	for (size_t i = 0; i < f->request->n_policy_files; i++)
-		protect(f, f->request->policy_files[i]);
+	for (size_t i = 0; i < f->request->policy_files.n; i++)
+		protect(f, f->request->policy_files.paths[i]);
 	return 0;
 }
 

@@ -226,6 +226,8 @@ TOML
 	inside true
 	"$cordon" session stop s
 	grep -q '"event":"command.end"' log
+	# Nothing but the policies that were read is told as such.
+	grep -q '"policies":\[\]' log
 	[ ! -e /log ]
 	cd "$work" || return
 }
