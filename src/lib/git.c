@@ -4,8 +4,8 @@
  */
 #include "lib/git.h"
 
-#include <errno.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -46,13 +46,15 @@ static bool is_writable(const struct search *s, const char *path)
 	return false;
 }
 
-/* An empty text where there is none to be read. */
+/* An empty text where there is none to be read; nobody is waited for. */
 static struct str read_text(struct search *s, const char *path)
 {
 	struct cordon_err ignored;
+	struct stat st;
 	struct str text;
 
-	if (fd_read_file(path, MAX_SOURCE_BYTES, &s->c->arena, &text, &ignored) < 0)
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    fd_read_file(path, MAX_SOURCE_BYTES, &s->c->arena, &text, &ignored) < 0)
 		return STR("");
 	return text;
 }
