@@ -43,6 +43,7 @@
 #define MAX_TRIES	32		/* to find a place among them */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
+#define SHMEM_LOOK_US	20000		/* how often the machine's shared memory is asked for */
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
 #define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
 #define SOCKETS_ROOM	32768
@@ -95,6 +96,9 @@ struct state {
 	int diag_fd;			/* lists sockets; -1: none */
 	int64_t sockets;		/* bytes, when they were listed last */
 	int64_t sockets_due_us;
+	int64_t shmem_others;		/* the machine's shared memory that is not the tree's */
+	int64_t shmem_most;		/* what of it can be the tree's, when it was asked last */
+	int64_t shmem_due_us;
 	struct credit credit;
 	struct current current;
 	int64_t sweep;			/* how many there were, and a few */
@@ -200,6 +204,22 @@ static int64_t sockets_used(struct state *s, int64_t headroom)
 
 /* --- memory ---------------------------------------------------------------- */
 
+/* What the tree's shared memory may be: pages that nobody maps are in no process's size,
+ * but in the machine's.
+ * GAP: not what others have given back meanwhile. */
+static int64_t shmem_at_most(struct state *s, const struct sums *sums, int64_t files)
+{
+	int64_t now = limiter_now_us(), all;
+
+	if (s->limit != INT64_MAX && now >= s->shmem_due_us) {
+		all = proc_read_meminfo(s->proc_fd, "Shmem:") - files;
+		s->shmem_others = MIN(s->shmem_others, MAX(all - sums->shmem, 0));
+		s->shmem_most = all - s->shmem_others;
+		s->shmem_due_us = now + SHMEM_LOOK_US;
+	}
+	return MAX(sums->shmem, s->shmem_most);
+}
+
 /* Since the last measurement, new pages raised the sum, and copies of shared
  * pages raised the count of faults (but a huge page is one fault): take the
  * larger.  A process that ended hides the growth of others, hence the duty. */
@@ -226,12 +246,12 @@ static bool is_look_due(const struct state *s)
 	       since >= c->cost_us * (c->bytes + c->grown > s->limit ? 1 : SHARE_DUTY);
 }
 
-static void begin_look(struct state *s, const struct sums *sums, int64_t beside)
+static void begin_look(struct state *s, const struct sums *sums, int64_t beside, int64_t sum)
 {
-	int64_t sum = sums->anon + sums->shmem + beside;
 	const struct share_job job = {
 		.proc_fd = s->proc_fd, .devices = s->fs_devices, .n_devices = s->n_fs,
-		.tasks = sums->tasks, .mapped = sum, .limit = s->limit, .beside = beside,
+		.tasks = sums->tasks, .mapped = sum, .shmem = s->shmem_most,
+		.limit = s->limit, .beside = beside,
 	};
 	struct current *k = &s->current;
 	struct cordon_err ignored;
@@ -276,16 +296,16 @@ static void ask_look(struct state *s)
 
 /* The sum is over the limit: how much is it in truth?  Who makes that impossible to tell
  * has what the sum says. */
-static void judge_share(struct state *s, const struct sums *sums, int64_t beside,
+static void judge_share(struct state *s, const struct sums *sums, int64_t beside, int64_t sum,
 			struct limiter_sample *ret)
 {
-	int64_t sum = sums->anon + sums->shmem + beside, certain = sums->grown + beside;
+	int64_t certain = sums->grown + beside;
 	struct current *k = &s->current;
 	struct credit *c = &s->credit;
 
 	note_growth(s, sums, sum);
 	if (is_look_due(s))
-		begin_look(s, sums, beside);
+		begin_look(s, sums, beside, sum);
 	ret->memory_over = (c->valid && c->bytes > s->limit) || k->hindered ||
 			   k->failed > MAX_FAILED;
 	if (k->look.pid)
@@ -298,26 +318,28 @@ static void judge_share(struct state *s, const struct sums *sums, int64_t beside
 static void judge_memory(struct state *s, const struct sums *sums, struct limiter_sample *ret)
 {
 	int64_t mapped = sums->anon + sums->shmem + sums->page_tables, files = fs_used(s);
-	int64_t sum, certain;
+	int64_t most = mapped - sums->shmem + files + shmem_at_most(s, sums, files);
+	int64_t sockets = sockets_used(s, s->limit - most), certain;
 
-	files += sockets_used(s, s->limit - mapped - files);
-	sum = mapped + files;
+	files += sockets;
+	most += sockets;
 	/* Within one process no page is anonymous twice: this much is certain. */
 	certain = MAX(sums->largest, sums->grown) + sums->page_tables + files;
 	if (s->current.look.pid)
 		ask_look(s);
-	if (sum <= s->limit) {
+	if (mapped + files <= s->limit)
+		s->bytes_peak = MAX(s->bytes_peak, mapped + files);
+	if (most <= s->limit) {
 		s->credit.valid = s->current.hindered = false;
 		s->current.failed = 0;
-		s->bytes_peak = MAX(s->bytes_peak, sum);
 		ret->wait_us = s->limit == INT64_MAX
 				       ? ACCOUNT_US
-				       : limiter_memory_wait_us(s->limit - sum, s->n_cpus);
+				       : limiter_memory_wait_us(s->limit - most, s->n_cpus);
 	} else if (certain > s->limit) {
 		s->bytes_peak = MAX(s->bytes_peak, certain);
 		ret->memory_over = true;
 	} else {
-		judge_share(s, sums, sums->page_tables + files, ret);
+		judge_share(s, sums, sums->page_tables + files, most, ret);
 	}
 }
 
@@ -367,6 +389,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	}
 	s->proc_fd = s->perf_fd = s->diag_fd = -1;
 	s->current.look = SHARE_LOOK;
+	s->shmem_others = INT64_MAX;
 	s->sweep = 2;			/* nobody was seen in the one before */
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;

@@ -233,20 +233,49 @@ bool proc_read_share(int proc_fd, const char *pid, struct proc_share *ret)
 	return any;
 }
 
-/* The device of a mapping; false for a line that is no mapping's first. */
-static bool parse_mapping(const char *line, dev_t *ret)
+int64_t proc_read_meminfo(int proc_fd, const char *key)
 {
-	unsigned long long from, to, offset;
+	cleanup_fd int fd = openat(proc_fd, "meminfo", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	struct str value = n <= 0 ? STR("") : proc_find_line((struct str){ text, (size_t)n }, key);
+
+	if (!value.n)
+		return -1;
+	text[n] = '\0';
+	return number_in(value.s) * 1024;
+}
+
+/* False for a line that is no mapping's first. */
+static bool parse_mapping(const char *line, struct proc_mapping *ret)
+{
+	unsigned long long from, to, offset, inode;
 	unsigned dev_major, dev_minor;
 	char rights[5];
 
 	if ((line[0] < '0' || line[0] > '9') && (line[0] < 'a' || line[0] > 'f'))
 		return false;
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x", &from, &to, rights, &offset, &dev_major,
-		   &dev_minor) != 6)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &from, &to, rights, &offset, &dev_major,
+		   &dev_minor, &inode) != 7)
 		return false;
-	*ret = makedev(dev_major, dev_minor);
+	*ret = (struct proc_mapping){ .is_shared = rights[3] == 's',
+				      .device = makedev(dev_major, dev_minor),
+				      .inode = inode,
+				      .end = (int64_t)(offset + (to - from)) };
 	return true;
+}
+
+void proc_list_shared(int proc_fd, const char *pid, dev_t device,
+		      void (*add)(void *arg, const struct proc_mapping *m), void *arg)
+{
+	cleanup_fd int fd = open_file(proc_fd, pid, "maps");
+	struct lines lines = { .fd = fd };
+	struct proc_mapping m;
+	const char *line;
+
+	while (fd >= 0 && (line = next_line(&lines)))
+		if (parse_mapping(line, &m) && m.is_shared && m.device == device)
+			add(arg, &m);
 }
 
 bool proc_read_mapped(int proc_fd, const char *pid, const dev_t *devices, size_t n_devices,
@@ -257,16 +286,16 @@ bool proc_read_mapped(int proc_fd, const char *pid, const dev_t *devices, size_t
 	int64_t all = 0, anon = 0;
 	const struct field ours[] = { { "Pss:", &all }, { "Anonymous:", &anon } };
 	const char *line;
+	struct proc_mapping m;
 	bool listed = false;
-	dev_t dev;
 
 	if (fd < 0)
 		return false;
 	while ((line = next_line(&lines))) {
-		if (parse_mapping(line, &dev)) {
+		if (parse_mapping(line, &m)) {
 			listed = false;
 			for (size_t i = 0; i < n_devices; i++)
-				listed |= devices[i] == dev;
+				listed |= devices[i] == m.device;
 		} else if (listed) {
 			take_field(line, ours, sizeof(ours) / sizeof(ours[0]));
 		}

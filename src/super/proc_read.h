@@ -62,6 +62,20 @@ struct proc_share {
 };
 bool proc_read_share(int proc_fd, const char *pid, struct proc_share *ret);
 
+/* Bytes that a line of meminfo says, for the whole machine; -1: it has none.  `key` is with
+ * its colon. */
+int64_t proc_read_meminfo(int proc_fd, const char *key);
+
+/* Shared mappings on one device, as maps has them. */
+struct proc_mapping {
+	bool is_shared;
+	dev_t device;
+	uint64_t inode;
+	int64_t end;			/* in what is mapped: how large it is at least */
+};
+void proc_list_shared(int proc_fd, const char *pid, dev_t device,
+		      void (*add)(void *arg, const struct proc_mapping *m), void *arg);
+
 /* The part of share.shmem that are files of these devices; from smaps. */
 bool proc_read_mapped(int proc_fd, const char *pid, const dev_t *devices, size_t n_devices,
 		      int64_t *ret);

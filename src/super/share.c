@@ -17,6 +17,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +36,16 @@
 #define MOST_CPU_US	1000000
 #define MOST_CPU_MB	300
 
+#define MAX_OBJECTS	512		/* that are told apart */
+
 /* --- the looker -------------------------------------------------------------- */
+
+/* Shared memory without a name, with how much of it is mapped somewhere. */
+struct objects {
+	size_t n;
+	struct proc_mapping items[MAX_OBJECTS];
+	int64_t bytes;
+};
 
 struct looking {
 	const struct share_job *job;
@@ -109,6 +120,41 @@ static void add_process(struct looking *k, const char *pid)
 	}
 }
 
+static void add_object(void *arg, const struct proc_mapping *m)
+{
+	struct objects *o = arg;
+	size_t i = 0;
+
+	while (i < o->n && o->items[i].inode != m->inode)
+		i++;
+	if (i == o->n && i < MAX_OBJECTS)
+		o->items[o->n++] = (struct proc_mapping){ .inode = m->inode };
+	if (i == MAX_OBJECTS) {
+		o->bytes += m->end;
+	} else if (m->end > o->items[i].end) {
+		o->bytes += m->end - o->items[i].end;
+		o->items[i].end = m->end;
+	}
+}
+
+/* How large the shared memory is that the tree maps.  Its pages stay when who touched
+ * them has unmapped them or ended, in the size of nobody. */
+static int64_t measure_objects(int proc_fd)
+{
+	static struct objects objects;
+	struct proc_list list = { .fd = proc_fd };
+	int any = memfd_create("cordon", MFD_CLOEXEC);
+	const char *pid;
+	struct stat st;
+
+	/* All of it is on one device, whatever its kind. */
+	if (any < 0 || fstat(any, &st) < 0 || lseek(proc_fd, 0, SEEK_SET) < 0)
+		return INT64_MAX;
+	while ((pid = proc_next(&list)))
+		proc_list_shared(proc_fd, pid, st.st_dev, add_object, &objects);
+	return objects.bytes;
+}
+
 static struct looking look(const struct share_job *job, int proc_fd, bool without_files)
 {
 	struct looking k = { .job = job, .proc_fd = proc_fd, .without_files = without_files };
@@ -127,13 +173,14 @@ static struct looking look(const struct share_job *job, int proc_fd, bool withou
 static struct share_answer answer(const struct share_job *job, int proc_fd)
 {
 	struct looking k = look(job, proc_fd, false);
-	struct share_answer a = { .bytes = k.anon + k.shmem, .faults = k.faults };
+	int64_t faults = k.faults, unmapped = 0;
 
-	if (a.bytes + job->beside > job->limit && job->n_devices && k.shmem > 0) {
+	if (k.anon + k.shmem + job->beside > job->limit && job->n_devices && k.shmem > 0)
 		k = look(job, proc_fd, true);
-		a.bytes = k.anon + k.shmem;
-	}
-	return a;
+	if (job->shmem > k.shmem)
+		unmapped = MIN(measure_objects(proc_fd), job->shmem) - k.shmem;
+	return (struct share_answer){ .bytes = k.anon + k.shmem + MAX(unmapped, 0),
+				      .faults = faults };
 }
 
 /* Whatever fails here shows as a look without an answer. */

@@ -21,6 +21,7 @@ struct share_job {
 	const dev_t *devices;
 	size_t n_devices;
 	int64_t tasks, mapped;		/* at most: what there is to walk */
+	int64_t shmem;			/* at most: shared memory, also where nobody maps it now */
 	int64_t limit;			/* that the answer is compared with … */
 	int64_t beside;			/* … together with these */
 };

@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "base/macros.h"
 #include "super/limiter_priv.h"
+#include "super/proc_read.h"
 #include "super/sock_count.h"
 
 #define LOOK_US		250000
@@ -37,26 +38,10 @@
 #define NETLINK_BYTES	(416 << 10)	/* with a socket: twice net.core.rmem_max */
 #define MAX_NETLINK_LINES	20000
 
-/* Bytes of the kernel's own objects; -1: it does not say. */
-static int64_t read_slab(int proc_fd)
-{
-	static const char key[] = "\nSUnreclaim:";
-	cleanup_fd int fd = openat(proc_fd, "meminfo", O_RDONLY | O_CLOEXEC);
-	char text[4096];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *at;
-
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	at = strstr(text, key);
-	return at ? atoll(at + sizeof(key) - 1) * 1024 : -1;
-}
-
 /* Where the kernel does not say, they have grown. */
 static bool has_grown(struct uncharged *u, int64_t limit)
 {
-	int64_t slab = read_slab(u->proc_fd);
+	int64_t slab = proc_read_meminfo(u->proc_fd, "SUnreclaim:");
 
 	if (slab < 0)
 		return true;

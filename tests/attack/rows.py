@@ -521,6 +521,14 @@ row("memory: /dev/shm", f"py:open('/dev/shm/{MINE}', 'wb').write(bytes(300 << 20
     f"import os; os.unlink('/dev/shm/{MINE}')", opts=BIG)
 row("memory: shared maps", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
     "for i in range(0, 300 << 20, 4096): m[i] = 1", opts=BIG)
+# Pages that no process maps any more are in nobody's size.
+row("memory: shared maps whose users have ended", "py:import mmap, os\nm = mmap.mmap(-1, 300 << 20)\n"
+    "for i in range(0, 300 << 20, 10 << 20):\n if os.fork() == 0:\n"
+    "  for k in range(i, i + (10 << 20), 4096): m[k] = 1\n  os._exit(0)\n"
+    " assert os.wait()[1] == 0\n" + HOLD, opts=BIG)
+row("memory: shared maps that were let go", "py:import mmap\nm = mmap.mmap(-1, 300 << 20)\n"
+    "for i in range(0, 300 << 20, 1 << 20):\n for k in range(i, i + (1 << 20), 4096): m[k] = 1\n"
+    " m.madvise(mmap.MADV_DONTNEED, i, 1 << 20)\n" + HOLD, opts=BIG)
 row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
     "fd = os.memfd_create('y')\nfor i in range(300): os.write(fd, bytes(1 << 20))", opts=BIG)
 row("memory: TCP connections to itself", "py:import socket\ns = socket.create_server(('127.0.0.1', 0)"
