@@ -167,23 +167,47 @@ static void protect_roots(struct files *f)
 			protect(f, f->request->git_files.paths[i]);
 }
 
-int files_add_protected(struct files *f)
+/* An entry of the policy: as it is written, and what it leads to. */
+static int for_each_path(struct files *f, enum field_id id,
+			 int (*act)(struct files *f, const char *path))
+{
+	const struct field_value *v = files_list(f, id);
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct item *item = &v->items[i];
+
+		if (act(f, item->text.s) < 0 || (item->real && act(f, item->real) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Words are sets.  A folder above roots means all of them. */
+static int protect_entry(struct files *f, const char *path)
 {
 	const struct field_value *write = files_list(f, F_FILES_WRITE);
-	const struct field_value *v = files_list(f, F_FILES_PROTECT);
+
+	if (is_pattern(path))
+		return add_pattern(f, F_FILES_PROTECT, path, false);
+	if (path[0] != '/')
+		return 0;
+	protect(f, path);
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(write->items[i].text.s, path))
+			protect(f, write->items[i].text.s);
+	return 0;
+}
+
+int files_add_protected(struct files *f)
+{
+	bool any = files_list(f, F_FILES_WRITE)->n > 0;
 
 	protect_roots(f);
-	for (size_t i = 0; i < v->n; i++) {
-		const char *path = v->items[i].text.s;
-
-		if (is_pattern(path) && add_pattern(f, F_FILES_PROTECT, path, false) < 0)
-			return -1;
-		if (!is_pattern(path) && path[0] == '/')
-			protect(f, path);
-	}
+	if (for_each_path(f, F_FILES_PROTECT, protect_entry) < 0)
+		return -1;
 	/* A policy of a folder below holds for who works there.
 	 * GAP: one that is there already can be removed; nothing is walked. */
-	for (size_t i = 0; write->n && files_has_word(f, F_FILES_PROTECT, "agent-config") &&
+	for (size_t i = 0; any && files_has_word(f, F_FILES_PROTECT, "agent-config") &&
 			   protect_anywhere[i]; i++)
 		files_add_guarded(f, protect_anywhere[i]);
 	for (size_t i = 0; i < f->request->policy_files.n; i++)
@@ -217,10 +241,20 @@ static void mask_credentials(struct files *f, const char *home)
 	}
 }
 
+static int deny_entry(struct files *f, const char *path)
+{
+	if (strcmp(path, "/") == 0)
+		return err_set(f->err, CORDON_E_HOST,
+			       "files.deny: '/' would leave nothing; name what is to be closed");
+	if (is_pattern(path))
+		return add_pattern(f, F_FILES_DENY, path, true);
+	mask(f, path);
+	files_add_guarded(f, path);
+	return 0;
+}
+
 int files_add_masks(struct files *f)
 {
-	const struct field_value *deny = files_list(f, F_FILES_DENY);
-
 	mask_credentials(f, f->request->home);
 	if (f->request->own_home && (!f->request->home ||
 				     strcmp(f->request->home, f->request->own_home) != 0))
@@ -229,18 +263,7 @@ int files_add_masks(struct files *f)
 		mask(f, root_secrets[i]);
 	if (f->whole && f->plan->net.rung != NET_PROXY)
 		mask(f, "/run");
-	for (size_t i = 0; i < deny->n; i++) {
-		const char *path = deny->items[i].text.s;
-
-		if (is_pattern(path)) {
-			if (add_pattern(f, F_FILES_DENY, path, true) < 0)
-				return -1;
-			continue;
-		}
-		mask(f, path);
-		files_add_guarded(f, path);
-	}
-	return 0;
+	return for_each_path(f, F_FILES_DENY, deny_entry);
 }
 
 static bool is_covered(const struct plan *p, const char *path)

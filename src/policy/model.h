@@ -40,6 +40,8 @@ struct item {
 		const struct host_rule *host;		/* host lists and endpoints */
 		const struct command_rule *command;	/* command lists */
 		uint16_t port;				/* port lists */
+		const char *real;	/* path lists: what it leads to, where that is
+					 * another; or NULL */
 	};
 };
 

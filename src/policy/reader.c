@@ -177,9 +177,27 @@ static bool has_part(struct str path, const char *part)
 	}
 }
 
+/* What a path leads to, and what a pattern does from its last folder without a star on;
+ * NULL where that is itself.  Inside there may be no link of that name: what cannot be
+ * found outside cannot be reached there. */
+static const char *real_of(struct reader *r, struct str text, const char *path)
+{
+	size_t n = str_find(text, '*');
+	struct cordon_err ignored;
+	const char *real;
+
+	while (n < text.n && n && text.s[n - 1] != '/')
+		n--;
+	if (path_resolve(r->policy->arena, n ? str_first(text, n) : STR("."), r->base_dir, &real,
+			 &ignored) < 0)
+		return NULL;
+	if (n < text.n)
+		real = path_join(r->policy->arena, real, text.s + n);
+	return real && strcmp(real, path) != 0 ? real : NULL;
+}
+
 /* A path or pattern.  Two stars and a slash before a name stand for any depth;
- * everything else is made absolute.  Links are not followed here:
- * both the name and what it leads to are meant. */
+ * everything else is made absolute.  Both the name and what it leads to are meant. */
 static int item_path(struct reader *r, enum field_id id UNUSED, struct str text, struct item *ret)
 {
 	const char *path;
@@ -200,6 +218,7 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	if (!path)
 		return no_memory(r, ret->at);
 	ret->text = str_from(path);
+	ret->real = real_of(r, text, path);
 	return 0;
 }
 
@@ -215,11 +234,22 @@ static int item_word(struct reader *r, enum field_id id, struct str text, struct
 	return unknown_word(r, id, text, ret->at);
 }
 
-/* A set's name is a bare word; everything with a slash or a dot is a path. */
+static bool is_known(enum field_id id, struct str text)
+{
+	const char *const *words = field_words(fields[id].kind);
+
+	while (*words && !str_is(text, *words))
+		words++;
+	return *words != NULL;
+}
+
+/* A set's name is a bare word; everything with a slash or a dot is a path.  So is any other
+ * name in an option, where a shell has completed it. */
 static int item_protect(struct reader *r, enum field_id id, struct str text, struct item *ret)
 {
 	bool is_path = memchr(text.s, '/', text.n) || memchr(text.s, '.', text.n) ||
-		       memchr(text.s, '*', text.n) || text.s[0] == '~';
+		       memchr(text.s, '*', text.n) || text.s[0] == '~' ||
+		       (!ret->at.line && !is_known(id, text));
 
 	return is_path ? item_path(r, id, text, ret) : item_word(r, id, text, ret);
 }

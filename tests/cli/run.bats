@@ -490,6 +490,42 @@ has_guard() {
 	[ "$(git log --format=%s | head -1)" = two ]
 }
 
+@test "denied and protected by a name that is not seen inside" {
+	mkdir -p real/x "$BATS_TEST_TMPDIR/by"
+	echo secret >s
+	echo secret >real/q
+	ln -s "$PWD" "$BATS_TEST_TMPDIR/by/link"
+	ln -s real/x lx
+	by=$BATS_TEST_TMPDIR/by/link
+	[ "$(cat "$by/s" lx/../q)" = $'secret\nsecret' ]
+	run "$cordon" run --deny "$by/s" --deny "$by/*.pem" --deny lx/../q -- \
+		sh -c 'cat s real/q; echo x >n.pem'
+	[[ "$output" != *secret* ]]
+	[ ! -e n.pem ]
+	# HOME by a link, in a policy and as an option.
+	# shellcheck disable=SC2088  # cordon expands it
+	HOME=$by run "$cordon" run --deny '~/s' -- cat s
+	[ "$status" -ne 0 ]
+	run "$cordon" run --protect "$by/s" -- sh -c 'echo evil >>s'
+	[ "$(cat s)" = secret ]
+}
+
+@test "everything denied is refused, everything protected is read-only" {
+	echo as it was >s
+	for path in / //. /tmp/..; do
+		run "$cordon" run --deny "$path" -- cat s
+		[ "$status" -eq 125 ]
+		grep -q "files.deny: '/' would leave nothing" <<<"$output"
+	done
+	for path in / .. . "$PWD" s; do
+		run "$cordon" run --protect "$path" -- sh -c 'echo x >>s'
+		[ "$status" -ne 0 ]
+	done
+	run "$cordon" run --protect .. -- touch made
+	[ ! -e made ]
+	[ "$(cat s)" = "as it was" ]
+}
+
 @test "what a file .git and the configuration lead git to is held" {
 	git init -q "$BATS_TEST_TMPDIR/first"
 	git -C "$BATS_TEST_TMPDIR/first" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
