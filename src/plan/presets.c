@@ -36,7 +36,7 @@ const char *const preset_toolchains[] = {
 const char *const preset_config[] = {
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 	".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml", ".condarc",
-	".editorconfig", ".npm/_cacache", ".cache/go-build", ".cache/pip/wheels", NULL
+	".editorconfig", NULL
 };
 
 const char *const protect_git[] = {

@@ -10,7 +10,8 @@ extern const char *const preset_system[];
 extern const char *const preset_etc[];
 /* developer_toolchains */
 extern const char *const preset_toolchains[];
-/* package_manager_config: configuration, never credentials. */
+/* package_manager_config: configuration, never credentials.  No caches: who finds one wants
+ * to write to it, and fails where an empty one would do. */
 extern const char *const preset_config[];
 
 /* files.protect = ["git"], …: below each writable root. */

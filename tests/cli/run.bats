@@ -490,6 +490,14 @@ has_guard() {
 	[ "$(git log --format=%s | head -1)" = two ]
 }
 
+@test "caches of the caller are not in the way" {
+	export HOME=$BATS_TEST_TMPDIR/cached
+	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
+	"$cordon" run -- sh -c 'for dir in .npm/_cacache/tmp .cache/go-build/00 .cache/pip/wheels; do
+		mkdir -p ~/$dir && touch ~/$dir/made || exit; done'
+	[ -z "$(find "$HOME" -name made)" ]
+}
+
 @test "denied and protected by a name that is not seen inside" {
 	mkdir -p real/x "$BATS_TEST_TMPDIR/by"
 	echo secret >s
