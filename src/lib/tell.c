@@ -1,6 +1,7 @@
 /* Telling how a command went; see tell.h. */
 #include "lib/tell.h"
 
+#include "base/limits.h"
 #include "lib/answer.h"
 
 /* Why nothing was run, and what to do: one line of the hint a line. */
@@ -66,18 +67,40 @@ static void say_lost(struct composition *c, const struct run_audit *a)
 			   (unsigned long long)a->lost, a->path);
 }
 
+#define ESCAPED	6		/* bytes that one byte can take in JSON */
+
+/* The command has run, whatever there is memory for: an output that is too large to be
+ * told is told in part. */
+static bool print_result(const struct run_result *res, const struct plan *plan, struct buf *out)
+{
+	static const size_t kept[] = { SIZE_MAX, MAX_OUTPUT_BYTES, 0 };
+	struct run_result part = *res;
+
+	for (size_t k = 0; k < ARRAY_SIZE(kept); k++) {
+		struct json_out j = { .out = out };
+
+		buf_release(out);
+		*out = BUF(MAX_OUTPUT_BYTES);
+		for (size_t i = 0; i < ARRAY_SIZE(part.out); i++) {
+			part.truncated[i] |= part.out[i].n > kept[k];
+			part.out[i].n = MIN(part.out[i].n, kept[k]);
+			out->max += part.out[i].n * ESCAPED;
+		}
+		run_result_print(&part, plan, &j);
+		buf_putc(out, '\n');
+		if (buf_ok(out))
+			return true;
+	}
+	return false;
+}
+
 int tell_result(struct composition *c, const struct tell_how *o, const struct run_result *res,
 		const struct plan *plan, struct cordon_answer *ret, struct cordon_err *err)
 {
-	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES * 16);
-	struct json_out j = { .out = &out };
+	cleanup_buf struct buf out = BUF(0);
 
-	if (o->json) {
-		run_result_print(res, plan, &j);
-		buf_putc(&out, '\n');
-		if (!buf_ok(&out))
-			return err_nomem(err);
-	}
+	if (o->json && !print_result(res, plan, &out))
+		return err_nomem(err);
 	if (!res->exec_errno && !res->blocked &&
 	    (!res->started || res->err.code != CORDON_E_NONE))
 		say_refusal(c, res);

@@ -692,6 +692,19 @@ print(len(d['stdout']), d['stderr'].strip(), d['stdout_truncated'])")
 	[ "$output" = "20000000 end False" ]
 }
 
+@test "a result is told, however large the output" {
+	code=0
+	"$cordon" run --json -c 'head -c 190M /dev/zero; exit 7' >result || code=$?
+	[ "$code" -eq 7 ]
+	tail -c 500 result | grep -q '"stdout_truncated":false'
+	# Without the memory for all of it, a part is told.
+	code=0
+	(ulimit -v 700000 && "$cordon" run --json -c 'head -c 100M /dev/zero; exit 7') >result || code=$?
+	[ "$code" -eq 7 ]
+	tail -c 500 result | grep -q '"stdout_truncated":true'
+	rm result
+}
+
 @test "arguments come through untouched" {
 	"$cordon" run -- printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >got
 	printf '%s|' a '' 'b c' $'new\nline' 'ü' $'\xff\xfe' '*' '--' -x >want
