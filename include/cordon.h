@@ -64,7 +64,9 @@ struct cordon_request {
 	const char *const *files;		/* policy files, composed by intersect */
 	size_t n_files;
 	const char *dialect;			/* of all of them; NULL: found out for each */
-	const char *cwd;			/* where the command would run; NULL: here */
+	/* Where the command works, whose policy is looked for, and what is writable by default;
+	 * NULL: here.  The caller's word: not one to take from a command. */
+	const char *cwd;
 	bool discover;				/* without files, look for the project's policy */
 	bool ceilings;				/* compose the user's and the machine's in */
 	const struct cordon_setting *settings;

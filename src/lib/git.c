@@ -4,6 +4,7 @@
  */
 #include "lib/git.h"
 
+#include <dirent.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-#define MAX_GIT_FILES	64		/* that configurations name; more are refused */
+#define MAX_GIT_FILES	256		/* and folders; more are refused */
 
 struct search {
 	struct composition *c;
@@ -187,6 +188,26 @@ static int read_folder(struct search *s, const char *folder)
 	return 0;
 }
 
+/* What is there of other worktrees: without its commondir, each would be a repository of
+ * its own.  Below `.git` of a root all of it is protected. */
+static int add_worktrees(struct search *s, const char *folder)
+{
+	const char *all = path_join(&s->c->arena, folder, "worktrees"), *one;
+	DIR *dir = all && strcmp(folder, s->dot) != 0 && is_writable(s, folder) ? opendir(all)
+										 : NULL;
+	struct dirent *e;
+	int rc = all ? 0 : err_nomem(s->err);
+
+	while (rc == 0 && dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.') {
+			one = path_join(&s->c->arena, all, e->d_name);
+			rc = one ? add(s, &s->r->git_folders, one) : err_nomem(s->err);
+		}
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
 /* And the one that it is a part of: of a worktree, the repository. */
 static int read_folders(struct search *s, const char *folder)
 {
@@ -195,9 +216,9 @@ static int read_folders(struct search *s, const char *folder)
 	if (!file)
 		return err_nomem(s->err);
 	common = resolve(s, str_trim(read_text(s, file)), folder);
-	if (common && read_folder(s, common) < 0)
+	if (common && (read_folder(s, common) < 0 || add_worktrees(s, common) < 0))
 		return -1;
-	return read_folder(s, folder);
+	return read_folder(s, folder) < 0 ? -1 : add_worktrees(s, folder);
 }
 
 static int read_root(struct search *s, const char *root)

@@ -486,6 +486,13 @@ has_guard() {
 		run "$cordon" run -w "$common" -- sh -c "echo evil >>$common/$name"
 		[ "$(cat "$common/$name" || true)" = "$before" ]
 	done
+	# Of another worktree, too, whatever is removed first.
+	git worktree add -q ../other
+	run "$cordon" run -w "$common" -- sh -c "cd $common/worktrees/other && rm -f commondir
+		mkdir -p objects refs && echo x >config; mkdir hooks && echo x >hooks/post-commit"
+	[ -s "$common/worktrees/other/commondir" ]
+	[ ! -e "$common/worktrees/other/config" ]
+	[ ! -e "$common/worktrees/other/hooks/post-commit" ]
 	"$cordon" run -w "$common" -- git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two
 	[ "$(git log --format=%s | head -1)" = two ]
 }
