@@ -157,13 +157,28 @@ int compose_files(struct composition *c, const struct cordon_request *req)
 
 /* A policy that merely lies in a parent directory is followed only if nobody
  * else could have put it there or can change it. */
+static bool is_foreign(const struct stat *st)
+{
+	return st->st_uid != 0 && st->st_uid != geteuid();
+}
+
+/* A link of somebody else could lead to a file of ours that was never meant. */
+static bool has_foreign_link(struct composition *c, const char *path)
+{
+	const char *folder = path_normal(&c->arena, STR(".."), path);
+	struct stat at, above;
+
+	return !folder || lstat(path, &at) < 0 || lstat(folder, &above) < 0 || is_foreign(&at) ||
+	       (S_ISLNK(above.st_mode) && is_foreign(&above));
+}
+
 static int check_owner(struct composition *c, const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "cannot be looked at");
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & S_IWOTH))
+	if (is_foreign(&st) || (st.st_mode & S_IWOTH) || has_foreign_link(c, path))
 		return diag_error(
 			&c->diags, (struct place){ path, 0, 0 },
 			"lies in a parent directory and belongs to, or can be written by, "

@@ -181,6 +181,14 @@ static void test_a_policy_that_others_can_write_is_refused(void)
 		if (chmod("cordon.toml", 0644) < 0 || chown("cordon.toml", 12345, 12345) < 0)
 			abort();
 		is_int(explain_with(NULL, 0, true), -1, "another's");
+		/* Another's link to a file of ours. */
+		if (chown("cordon.toml", 0, 0) < 0 || rename("cordon.toml", "notes") < 0 ||
+		    symlink("notes", "cordon.toml") < 0)
+			abort();
+		is_int(explain_with(NULL, 0, true), 0, "our own link");
+		if (lchown("cordon.toml", 12345, 12345) < 0)
+			abort();
+		is_int(explain_with(NULL, 0, true), -1, "another's link");
 	}
 	leave();
 }

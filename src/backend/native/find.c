@@ -244,6 +244,26 @@ static struct str socket_name(struct str line)
 	return line.n && *line.s != '@' ? line : STR("");
 }
 
+/* Where an entry of the table ends: a name may hold line ends.  Each begins with digits and
+ * a colon. */
+static size_t end_of_entry(struct str table)
+{
+	size_t n = str_find(table, '\n');
+
+	while (n < table.n) {
+		struct str next = str_from_pos(table, n + 1);
+		size_t digits = 0;
+
+		while (digits < next.n && strchr("0123456789abcdef", next.s[digits]) &&
+		       next.s[digits])
+			digits++;
+		if (!next.n || (digits >= 8 && digits < next.n && next.s[digits] == ':'))
+			break;
+		n += 1 + str_find(next, '\n');
+	}
+	return n;
+}
+
 /* A socket with a name can be reached from every network namespace; no mount
  * flag hinders it, only that it is not there. */
 static int add_sockets(struct found *f)
@@ -256,7 +276,7 @@ static int add_sockets(struct found *f)
 	/* The first line names the fields: "Path" is no socket. */
 	table = str_from_pos(table, MIN(str_find(table, '\n') + 1, table.n));
 	while (table.n) {
-		size_t n = str_find(table, '\n');
+		size_t n = end_of_entry(table);
 		struct str name = socket_name(str_first(table, n));
 		const char *path = name.n ? arena_strndup(f->plan->arena, name.s, name.n) : NULL;
 
