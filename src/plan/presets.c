@@ -95,7 +95,11 @@ const char *const protect_shell[] = {
 	/* by terminals and editors */
 	".config/kitty", ".config/alacritty", ".alacritty.toml", ".config/wezterm",
 	".wezterm.lua", ".config/ghostty", ".config/Code/User", ".config/Cursor/User",
-	".vscode-server", ".cursor-server", NULL
+	".vscode-server", ".cursor-server", ".lldbinit",
+	/* found before the programs of the system, or read by them */
+	".local/bin", ".cargo/bin", ".cargo/env", ".nvm/nvm.sh", ".docker/cli-plugins",
+	/* let somebody in, or run something when a letter comes */
+	".rhosts", ".shosts", ".forward", NULL
 };
 
 const char *const credentials[] = {
@@ -147,7 +151,9 @@ const char *const stripped_variables[] = {
 	"GH_PAT", "*_PAT", "HUB_TOKEN", "BEARER_TOKEN", "*_BEARER_TOKEN", "*_OAUTH_TOKEN",
 	"*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY", "*_SECRET_ACCESS_KEY",
 	"*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID", "AWS_*KEY*", "AWS_*TOKEN*",
-	"AZURE_*SECRET*", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN", "GITHUB_PAT", "GITLAB_*TOKEN",
+	"AZURE_*SECRET*", "AZURE_*KEY*", "OPENAI_*TOKEN*", "ANTHROPIC_*TOKEN*", "CLAUDE_*TOKEN*",
+	"CLAUDE_*KEY*", "GEMINI_*KEY*", "GEMINI_*TOKEN*", "GOOGLE_*KEY*", "LITELLM_*KEY*",
+	"*_MASTER_KEY", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN", "GITHUB_PAT", "GITLAB_*TOKEN",
 	"CI_JOB_TOKEN", "CI_JOB_JWT*", "ACTIONS_*TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN",
 	"PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTR*TOKEN", "HF_TOKEN", "HUGGING*TOKEN",
 	"REPLICATE_*", "WANDB_API_KEY", "SLACK_*TOKEN", "DISCORD_*TOKEN", "TELEGRAM_*TOKEN",

@@ -505,7 +505,8 @@ for name in ("mem", "environ", "maps", "auxv", "stack", "io", "map_files/*", "fd
 
 for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
              "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
-             "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2"):
+             "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2",
+             "ANTHROPIC_TOKEN", "GEMINI_KEY", "LITELLM_MASTER_KEY"):
     row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
 row("a variable that nobody named", "env | grep s3cret-OTHER")
 
