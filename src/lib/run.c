@@ -2,7 +2,9 @@
 #include "lib/run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/native/programs.h"
@@ -183,6 +185,35 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	return 0;
 }
 
+static int make_folders(struct str path, struct cordon_err *err)
+{
+	char part[PATH_MAX] = "";
+
+	for (size_t n = 1; n <= path.n && path.n < sizeof(part); n++) {
+		if (n < path.n && path.s[n] != '/')
+			continue;
+		memcpy(part, path.s, n);
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
+			return err_sys(err, CORDON_E_SETUP, "files.write: cannot make '%.*s'",
+				       STR_FMT(path));
+	}
+	return 0;
+}
+
+int run_make_roots(const struct composition *c, struct cordon_err *err)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++) {
+		struct str path = write->items[i].text;
+
+		if (!str_is(path, c->cwd) && access(path.s, F_OK) < 0 && errno == ENOENT &&
+		    make_folders(path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- with what this machine has ------------------------------------------ */
 
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg)
@@ -298,7 +329,10 @@ static void run_once(struct attempt *a)
 	run_result_init(&a->res);
 	memcpy(a->res.run_id, id, sizeof(id));
 	a->res.audit = audit;
-	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
+	rc = run_make_roots(a->c, &a->res.err);
+	if (rc == 0)
+		rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
+				  : run_live(a);
 	a->ran |= a->res.started || a->res.exec_errno;
 	if (rc < 0)
 		a->res.started = false;

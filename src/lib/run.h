@@ -11,6 +11,9 @@
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err) MUST_USE;
 
+/* A writable root that is not there yet is made: what the command writes is to stay. */
+int run_make_roots(const struct composition *c, struct cordon_err *err) MUST_USE;
+
 /* One line about what a cordon does without, if anything. */
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg);
 

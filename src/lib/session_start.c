@@ -259,6 +259,8 @@ static int start(struct starting *s, struct cordon_err *err)
 	int ends[2], rc;
 
 	run_warn_waived(&s->plan, s->o->warn, s->o->warn_arg);
+	if (run_make_roots(s->c, err) < 0)
+		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");
 	rc = start_supervisor(s, ends[1], err);

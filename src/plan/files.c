@@ -239,7 +239,7 @@ static void add_devices(struct files *f)
 	add_access_to(f, m, LL_READ);
 }
 
-/* A readable root may be absent; a writable one that is, is a mistake. */
+/* A readable root may be absent; a writable one was made. */
 static void add_root(struct files *f, enum plan_mount_kind kind, const char *path)
 {
 	struct plan_mount *m = files_add_mount(f, kind, path, path);

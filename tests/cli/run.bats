@@ -497,6 +497,21 @@ has_guard() {
 	[ "$(git log --format=%s | head -1)" = two ]
 }
 
+@test "a writable root that is not there yet" {
+	"$cordon" run -w ../new/deep -- sh -c 'echo kept >../new/deep/file'
+	[ "$(cat ../new/deep/file)" = kept ]
+	"$cordon" run -w ../other -- sh -c 'mkdir -p ../other/sub'
+	[ -d ../other/sub ]
+	# Only looked at, nothing is made.
+	"$cordon" run -w ../third --dry-run -- true >/dev/null
+	[ ! -e ../third ]
+	run "$cordon" run -w /proc/new -- true
+	[ "$status" -eq 125 ]
+	echo file >../plain
+	run "$cordon" run -w ../plain/below -- true
+	[ "$status" -eq 125 ]
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
