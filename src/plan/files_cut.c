@@ -220,25 +220,43 @@ static void mask(struct files *f, const char *path)
 	files_add_mount(f, MOUNT_MASK, NULL, path)->optional = true;
 }
 
-/* A credential that the policy names is meant to be read. */
-static bool is_named(const struct files *f, const char *path)
+/* The first root of the list that is this place or lies in it; or NULL. */
+static const char *find_root_in(const struct files *f, const char *path)
 {
-	return has_root_in(f, F_FILES_READ, path) || has_root_in(f, F_FILES_WRITE, path);
+	static const enum field_id ids[] = { F_FILES_READ, F_FILES_WRITE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		const struct field_value *roots = files_list(f, ids[i]);
+
+		for (size_t k = 0; k < roots->n; k++)
+			if (path_within(roots->items[k].text.s, path))
+				return roots->items[k].text.s;
+	}
+	return NULL;
 }
 
 /* What is there is masked; what is not can not be made either: a key in ~/.ssh
- * that was not there lets somebody in. */
-static void mask_credentials(struct files *f, const char *home)
+ * that was not there lets somebody in.  A credential that the policy names is meant to be
+ * read; what lies beside it is not. */
+static int mask_credentials(struct files *f, const char *home)
 {
 	for (size_t i = 0; home && credentials[i]; i++) {
 		const char *path = files_below(f, home, credentials[i]);
+		const char *root = find_root_in(f, path);
+		bool is_shown = files_is_within(f, F_FILES_WRITE, path) ||
+				files_is_within(f, F_FILES_READ, path);
 
-		if (is_named(f, path))
+		if (root && is_shown && strcmp(root, path) != 0)
+			return err_set(f->err, CORDON_E_HOST,
+				       "'%s' is a root inside '%s', which is closed in the root that "
+				       "holds it; do without that root", root, path);
+		if (root)
 			continue;
 		mask(f, path);
 		if (files_is_within(f, F_FILES_WRITE, path))
 			files_add_guarded(f, path);
 	}
+	return 0;
 }
 
 static int deny_entry(struct files *f, const char *path)
@@ -255,10 +273,11 @@ static int deny_entry(struct files *f, const char *path)
 
 int files_add_masks(struct files *f)
 {
-	mask_credentials(f, f->request->home);
-	if (f->request->own_home && (!f->request->home ||
-				     strcmp(f->request->home, f->request->own_home) != 0))
-		mask_credentials(f, f->request->own_home);
+	const char *home = f->request->home, *own = f->request->own_home;
+
+	if (mask_credentials(f, home) < 0 ||
+	    (own && (!home || strcmp(home, own) != 0) && mask_credentials(f, own) < 0))
+		return -1;
 	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
 		mask(f, root_secrets[i]);
 	if (f->whole && f->plan->net.rung != NET_PROXY)

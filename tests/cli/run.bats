@@ -512,6 +512,19 @@ has_guard() {
 	[ "$status" -eq 125 ]
 }
 
+@test "a root inside a folder of credentials does not open the rest of it" {
+	export HOME=$BATS_TEST_TMPDIR/keys
+	mkdir -p "$HOME/.aws/sub"
+	echo secret >"$HOME/.aws/credentials"
+	run "$cordon" run -r "$HOME" -w "$HOME/.aws/sub" -- cat "$HOME/.aws/credentials"
+	[ "$status" -eq 125 ]
+	grep -q "is a root inside '$HOME/.aws'" <<<"$output"
+	run "$cordon" run -w "$HOME/.aws/sub" -- cat "$HOME/.aws/credentials"
+	[[ "$output" != *secret* ]]
+	"$cordon" run -w "$HOME/.aws/sub" -- touch "$HOME/.aws/sub/made"
+	[ "$("$cordon" run -w "$HOME/.aws" -- cat "$HOME/.aws/credentials")" = secret ]
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
