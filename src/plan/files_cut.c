@@ -248,8 +248,8 @@ static int mask_credentials(struct files *f, const char *home)
 
 		if (root && is_shown && strcmp(root, path) != 0)
 			return err_set(f->err, CORDON_E_HOST,
-				       "'%s' is a root inside '%s', which is closed in the root that "
-				       "holds it; do without that root", root, path);
+				       "'%s' is a root inside '%s', which is closed in the root "
+				       "that holds it; do without that root", root, path);
 		if (root)
 			continue;
 		mask(f, path);
