@@ -35,18 +35,20 @@ static bool is_ours(const char *path)
 
 bool audit_find_folder(const struct audit_homes *homes, char ret[MAX_AUDIT_PATH])
 {
+	/* A home is not ours to make. */
 	const struct {
 		const char *base, *below;
-	} places[] = { { homes->state, "cordon" },
-		       { homes->home, ".local/state/cordon" },
-		       { homes->own_home, ".local/state/cordon" } };
+		bool is_made;
+	} places[] = { { homes->state, "cordon", true },
+		       { homes->home, ".local/state/cordon", false },
+		       { homes->own_home, ".local/state/cordon", false } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const char *base = places[i].base;
 
 		/* A relative one is to be ignored: XDG Base Directory Specification. */
 		if (!base || base[0] != '/' || strlen(base) >= MAX_AUDIT_PATH - 64 ||
-		    !is_ours(base))
+		    !is_ours(base) || (!places[i].is_made && access(base, F_OK) < 0))
 			continue;
 		snprintf(ret, MAX_AUDIT_PATH, "%s/%s", base, places[i].below);
 		return true;

@@ -430,6 +430,9 @@ static void test_the_default_folder(void)
 		ok(stat(want, &st) == 0 && (st.st_mode & 0777) == 0700, "%s", want);
 		*strrchr(want, '/') = '\0';
 	}
+	homes = (struct audit_homes){ NULL, in_folder("no-home"), home };
+	ok(audit_find_folder(&homes, found) && strstr(found, home) == found, "no home is made");
+	homes = (struct audit_homes){ NULL, home, NULL };
 	homes.state = "relative";
 	ok(audit_find_folder(&homes, found) && strstr(found, "/.local/"), "no relative one");
 	homes.state = in_folder("state");
