@@ -30,6 +30,19 @@ static const char *read_env(const char *name)
 	return getenv(name);
 }
 
+int dialect_check(const char *option, const char *name, struct cordon_err *err)
+{
+	cleanup_buf struct buf names = BUF(256);
+
+	if (dialect_find(name))
+		return 0;
+	for (size_t i = 0; dialects[i]; i++)
+		buf_printf(&names, "%s%s", !i ? "" : dialects[i + 1] ? ", " : " or ",
+			   dialects[i]->name);
+	return err_set(err, CORDON_E_USAGE, "%s: '%s' is not a dialect; write %s", option, name,
+		       buf_text(&names));
+}
+
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err)
 {
@@ -39,6 +52,9 @@ int composition_init(struct composition *c, const struct cordon_request *req,
 	if (req->size != sizeof(*req))
 		return err_set(err, CORDON_E_USAGE,
 			       "the request is of another version of cordon.h");
+	/* Also where no file is read: a misspelt option is never silent. */
+	if (req->dialect && dialect_check("--dialect", req->dialect, err) < 0)
+		return -1;
 	if ((!req->cwd || req->cwd[0] != '/') && !getcwd(here, sizeof(here)))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");
 	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), here, &c->cwd, err) < 0)
@@ -112,15 +128,11 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 
 int compose_file(struct composition *c, const char *path, const char *dialect, struct policy *ret)
 {
-	const struct dialect *d;
 	struct source src;
 
 	if (compose_read_source(c, path, &src) < 0)
 		return -1;
-	d = dialect ? dialect_find(dialect) : dialect_detect(&src);
-	if (!d)
-		return diag_error(&c->diags, (struct place){ 0 }, "'%s' is not a dialect", dialect);
-	return compose_text(c, &src, d, ret);
+	return compose_text(c, &src, dialect ? dialect_find(dialect) : dialect_detect(&src), ret);
 }
 
 /* c->policy becomes what it and `layer` both allow. */

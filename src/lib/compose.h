@@ -30,6 +30,9 @@ struct composition {
  * the current directory and above it; ends with NULL. */
 extern const char *const project_policies[];
 
+/* Is there a dialect of this name?  `option` is what named it. */
+int dialect_check(const char *option, const char *name, struct cordon_err *err) MUST_USE;
+
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err) MUST_USE;
 void composition_release(struct composition *c);

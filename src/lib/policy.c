@@ -28,9 +28,6 @@ static int check_file(struct composition *c, const struct cordon_request *req, c
 	if (compose_read_source(c, path, &src) < 0)
 		return -1;
 	d = req->dialect ? dialect_find(req->dialect) : dialect_detect(&src);
-	if (!d)
-		return diag_error(&c->diags, (struct place){ 0 }, "'%s' is not a dialect",
-				  req->dialect);
 	/* What is wrong with it is the answer. */
 	(void)!compose_text(c, &src, d, &one);
 	return 0;
@@ -88,10 +85,9 @@ int cordon_policy_convert(const struct cordon_request *req, const char *to,
 	const struct dialect *d = dialect_find(to);
 	int rc;
 
-	if (composition_init(&c, req, err) < 0 || need_files(req, 1, 1, err) < 0)
+	if (composition_init(&c, req, err) < 0 || need_files(req, 1, 1, err) < 0 ||
+	    dialect_check("--to", to, err) < 0)
 		return -1;
-	if (!d)
-		return err_set(err, CORDON_E_USAGE, "'%s' is not a dialect", to);
 	rc = compose_files(&c, req);
 	if (rc < 0)
 		return answer_fill(ret, false, NULL, &c, rc, err);
@@ -164,7 +160,7 @@ int cordon_policy_intersect(const struct cordon_request *req, struct cordon_answ
 			return answer_fill(ret, false, NULL, &c, -1, err);
 		d[i] = req->dialect ? dialect_find(req->dialect) : dialect_detect(&src[i]);
 	}
-	if (d[0] && d[0] == d[1] && d[0]->intersect && req->json)
+	if (d[0] == d[1] && d[0]->intersect && req->json)
 		return intersect_own(&c, req, d[0], src, ret, err);
 	return intersect_models(&c, req, ret, err);
 }

@@ -132,7 +132,7 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 		"policy convert --to x f"; do
 		cordon $command
 		is "$status" 2
-		has "$err" "'x' is not a dialect"
+		has "$err" "'x' is not a dialect; write cordon, ai-harness, "
 	done
 }
 

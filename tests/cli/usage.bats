@@ -101,6 +101,14 @@ load place
 	has "$err" "--memory: 'lots' is not valid for limits.memory; write a size such as"
 }
 
+@test "a dialect that is none is refused where no file is read, too" {
+	for command in "run --dialect x -- true" "explain --dialect x" "session start --dialect x" \
+		"run --no-policy --dialect x -- true"; do
+		cordon $command
+		usage_error "--dialect: 'x' is not a dialect; write cordon, "
+	done
+}
+
 @test "too few words, and too many" {
 	cordon check
 	usage_error "check takes FILE"
