@@ -66,19 +66,22 @@ static int name_command(const struct command *c, char *text, size_t n)
 }
 
 /* Is the value there that the option takes, and none that it does not? */
-static int check_value(const struct option *o, const char *word, const char *value, int left)
+static int check_value(const struct option *o, char *const *argv, const char *value, int left)
 {
+	/* `--` begins the command, as everywhere: a value of that name is attached. */
+	bool is_next = left > 1 && strcmp(argv[1], "--") != 0;
+
 	if (!o->arg && value) {
 		say_usage("%s takes no value", o->name);
 		return -1;
 	}
 	/* -w=PATH would name the file "=PATH". */
-	if (value && word[1] != '-' && value[0] == '=') {
+	if (value && argv[0][1] != '-' && value[0] == '=') {
 		say_usage("-%c takes %s behind a space, or write %s=%s", o->letter, o->arg, o->name,
 			  o->arg);
 		return -1;
 	}
-	if (o->arg && !value && left < 2) {
+	if (o->arg && !value && !is_next) {
 		say_usage("%s takes %s", o->name, o->arg);
 		return -1;
 	}
@@ -98,7 +101,7 @@ static int parse_option(struct args *args, char *const *argv, int left)
 			  args->command->name);
 		return -1;
 	}
-	if (check_value(o, argv[0], value, left) < 0)
+	if (check_value(o, argv, value, left) < 0)
 		return -1;
 	args->given[args->n_given].option = o;
 	args->given[args->n_given++].value = !o->arg ? NULL : value ? value : argv[1];

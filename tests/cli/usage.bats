@@ -86,6 +86,15 @@ load place
 @test "values of options" {
 	cordon policy convert x --to
 	usage_error "--to takes DIALECT"
+	cordon run --memory -- true
+	usage_error "--memory takes SIZE"
+	cordon run -m -- true
+	usage_error "--memory takes SIZE"
+	cordon explain --no-policy -w -- true
+	usage_error "--write takes PATH"
+	cordon explain --no-policy --deny=--
+	is "$status" 0
+	has "$out" "/-- "
 	cordon explain --no-policy=1
 	usage_error "--no-policy takes no value"
 	cordon explain -w=/x
