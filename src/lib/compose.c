@@ -379,10 +379,31 @@ int compose_finish(struct composition *c)
 	return compose_defaults(c);
 }
 
+/* A request whose words cannot be meant: before anything is read or recorded. */
+static int check_request(struct composition *c, const struct cordon_request *req)
+{
+	struct place cwd = { "--cwd", 0, 0 };
+	struct stat st;
+
+	if (req->n_command && !req->command[0][0])
+		return diag_error(&c->diags, (struct place){ 0 },
+				  "cordon: the command is empty; name a program");
+	if (!req->cwd)
+		return 0;
+	if (stat(req->cwd[0] ? c->cwd : "", &st) < 0)
+		return diag_error(&c->diags, cwd, "'%s': %s; name a folder that is there",
+				  req->cwd, strerrordesc_np(errno));
+	if (!S_ISDIR(st.st_mode))
+		return diag_error(&c->diags, cwd, "'%s' is not a folder; name one", req->cwd);
+	return 0;
+}
+
 int compose_all(struct composition *c, const struct cordon_request *req)
 {
 	struct cordon_err err;
 
+	if (check_request(c, req) < 0)
+		return -1;
 	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0 ||
 	    settings_tighten(c, req->settings, req->n_settings) < 0)
 		return -1;

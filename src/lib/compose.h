@@ -47,7 +47,8 @@ int compose_text(struct composition *c, const struct source *src, const struct d
 int compose_read_source(struct composition *c, const char *path, struct source *ret) MUST_USE;
 /* The files of the request, composed: no ceilings, settings or defaults. */
 int compose_files(struct composition *c, const struct cordon_request *req) MUST_USE;
-/* Everything: the project, the settings, defaults, the ceilings. */
+/* Everything: the project, the settings, defaults, the ceilings.  The command, if
+ * there is one, and the directory are such as can be meant. */
 int compose_all(struct composition *c, const struct cordon_request *req) MUST_USE;
 /* The same once more from what was read then: `c` is empty, `from` outlives it.
  * The phase (empty: the base) is the one that settings are added to. */

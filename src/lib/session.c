@@ -106,6 +106,8 @@ static int read_options(const struct cordon_exec_options *o, struct composition 
 
 	if (o->size != sizeof(*o) || !o->command || !o->command[0])
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
+	if (!o->command[0][0])
+		return err_set(err, CORDON_E_USAGE, "the command is empty; name a program");
 	if (o->timeout && !quantity_parse_duration(str_from(o->timeout), &e.timeout_ms))
 		return err_set(err, CORDON_E_USAGE, "--timeout takes a duration, not '%s'",
 			       o->timeout);

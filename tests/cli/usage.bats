@@ -118,6 +118,23 @@ load place
 	done
 }
 
+@test "a working directory that is none, and a command that is empty" {
+	touch file
+	for command in "run --cwd /nonexistent -- true" "run --json --cwd /nonexistent -- true" \
+		"explain --cwd /nonexistent" "session start --cwd /nonexistent"; do
+		cordon $command
+		usage_error "--cwd: '/nonexistent': No such file or directory; name a folder"
+	done
+	cordon run --cwd= -- true
+	usage_error "--cwd: '': No such file or directory"
+	cordon run --cwd file -- true
+	usage_error "--cwd: 'file' is not a folder"
+	for command in "run --" "explain --" "session exec x --"; do
+		cordon $command ""
+		usage_error "the command is empty; name a program"
+	done
+}
+
 @test "too few words, and too many" {
 	cordon check
 	usage_error "check takes FILE"
