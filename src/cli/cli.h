@@ -91,6 +91,12 @@ struct option {
 	const char *help;
 };
 
+/* Is the letter all of its name? */
+static inline bool option_is_letter(const struct option *o)
+{
+	return o->name[1] != '-';
+}
+
 /* Ends with a NULL name.  A name may be there twice, for different commands. */
 extern const struct option options[];
 

@@ -26,6 +26,17 @@ static bool takes(const struct command *c, const struct option *o)
 	return o->id == OPT_HELP || (o->where & c->where) != 0;
 }
 
+/* What stands before the name: nothing, where the name is the letter. */
+static void print_letter(const struct option *o, FILE *out)
+{
+	if (option_is_letter(o))
+		fputs("  ", out);
+	else if (o->letter)
+		fprintf(out, "  -%c, ", o->letter);
+	else
+		fputs("      ", out);
+}
+
 void help_print_command(const struct command *c, FILE *out)
 {
 	fputs("usage: cordon ", out);
@@ -36,10 +47,10 @@ void help_print_command(const struct command *c, FILE *out)
 
 		if (!takes(c, o))
 			continue;
-		snprintf(names, sizeof(names), "%c%c%s%s%s%s", o->letter ? '-' : ' ',
-			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-			 o->arg ? " " : "", o->arg ? o->arg : "");
-		fprintf(out, "  %-34s %s\n", names, o->help);
+		print_letter(o, out);
+		snprintf(names, sizeof(names), "%s%s%s", o->name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
+		fprintf(out, "%-*s %s\n", option_is_letter(o) ? 34 : 30, names, o->help);
 	}
 	fputc('\n', out);
 }
@@ -166,8 +177,9 @@ static void print_fish(FILE *out)
 				continue;
 			fprintf(out,
 				"complete -c cordon -n '__fish_seen_subcommand_from %s' "
-				"-l %s%s -d '",
-				c->word ? c->word : c->name, o->name + 2, o->arg ? " -r" : "");
+				"-%c %s%s -d '",
+				c->word ? c->word : c->name, option_is_letter(o) ? 's' : 'l',
+				o->name + (option_is_letter(o) ? 1 : 2), o->arg ? " -r" : "");
 			print_quoted(o->help, out);
 			fputs("'\n", out);
 		}

@@ -46,7 +46,7 @@ static void put_options(void)
 {
 	for (const struct option *o = options; o->name; o++) {
 		printf("*");
-		if (o->letter)
+		if (o->letter && !option_is_letter(o))
 			printf("-%c*, *", o->letter);
 		put(o->name);
 		printf("*");

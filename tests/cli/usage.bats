@@ -180,6 +180,16 @@ load place
 	usage_error "more than 4096 words on the command line"
 }
 
+@test "an option whose name is a letter is there once" {
+	cordon run --help
+	grep -q '^  -c TEXT  *a line of shell text' <<<"$out"
+	grep -q '^  -m, --memory SIZE  *memory' <<<"$out"
+	grep -q '^      --disk SIZE  *.*added to writable roots' <<<"$out"
+	cordon completion fish
+	grep -q "seen_subcommand_from run' -s c -r -d" <<<"$out"
+	has_not "$out" "-l  "
+}
+
 @test "completion is shell code" {
 	cordon completion bash
 	is "$status" 0
