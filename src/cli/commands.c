@@ -114,16 +114,18 @@ static int run_request(const struct args *args, struct cordon_request *req)
 
 int cmd_run(const struct args *args)
 {
-	struct room *room = calloc(1, sizeof(*room));
 	struct cordon_request req;
+	struct room *room;
 	int code;
 
+	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL))
+		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
+	if (args_has(args, OPT_DRY_RUN) && args_has(args, OPT_JSON))
+		return say_usage("--dry-run prints the plan as text, so that --json has nothing to "
+				 "print; leave one out, or use cordon explain --json");
+	room = calloc(1, sizeof(*room));
 	if (!room)
 		return say_usage("out of memory");
-	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL)) {
-		free(room);
-		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
-	}
 	if (args_has(args, OPT_NO_SANDBOX))
 		fputs("cordon: warning: --no-sandbox runs the command without any protection\n",
 		      stderr);

@@ -180,6 +180,14 @@ load place
 	usage_error "more than 4096 words on the command line"
 }
 
+@test "a plan is not printed as JSON" {
+	cordon run --dry-run --json -- true
+	usage_error "--dry-run prints the plan as text"
+	cordon run --dry-run -- true
+	is "$status" 0
+	has "$out" "mount "
+}
+
 @test "an option whose name is a letter is there once" {
 	cordon run --help
 	grep -q '^  -c TEXT  *a line of shell text' <<<"$out"
