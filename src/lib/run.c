@@ -295,6 +295,18 @@ static bool plan_with_probe(struct attempt *a)
 	return false;
 }
 
+/* A plan was refused as if everything were there that is not known to be missing.
+ * What is missing is named as the doctor does; where nothing is, no other machine
+ * would do: it is the policy that asks for too much. */
+static bool plan_refused(struct attempt *a)
+{
+	if (plan_find_missing(&a->c->policy, &a->report.caps, &a->request) != N_HOST_FEATURES)
+		return plan_with_probe(a);
+	if (a->res.err.code == CORDON_E_HOST)
+		a->res.err.code = CORDON_E_POLICY;
+	return false;
+}
+
 static bool nothing_ran(const struct run_result *res)
 {
 	return !res->started && !res->exec_errno;
@@ -446,10 +458,8 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 	planned = a->o->dry_run ? plan_with_probe(a)
 				: plan_compile(&a->c->policy, &a->report.caps, &a->request,
 					       &a->c->arena, &a->plan, &a->res.err) == 0;
-	/* What the doctor would say. */
-	if (!planned && !a->o->dry_run &&
-	    plan_find_missing(&a->c->policy, &a->report.caps, &a->request) != N_HOST_FEATURES)
-		planned = plan_with_probe(a);
+	if (!planned && !a->o->dry_run)
+		planned = plan_refused(a);
 	if (planned && a->o->dry_run) {
 		*ret_code = 0;
 		return show_plan(a, ret, err);

@@ -61,10 +61,23 @@ int run_result_code(const struct run_result *r)
 	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 
+/* What an error is called, and what to do about it where nobody knows better. */
+static const struct {
+	const char *name, *hint;
+} errors[] = {
+	[CORDON_E_NONE] = { "none", NULL },
+	[CORDON_E_USAGE] = { "usage", "cordon help says what each command takes" },
+	[CORDON_E_POLICY] = { "policy", "cordon explain says where each value came from" },
+	[CORDON_E_HOST] = { "host", "cordon doctor says what this machine offers" },
+	[CORDON_E_SETUP] = { "setup", "cordon doctor says what this machine offers" },
+	[CORDON_E_PEER] = { "peer", NULL },
+	[CORDON_E_NOMEM] = { "memory", NULL },
+	[CORDON_E_BUG] = { "bug", NULL },
+};
+static_assert(ARRAY_SIZE(errors) == CORDON_N_ERRCS, "an error without a name");
+
 static void print_error(const struct run_result *r, const struct plan *plan, struct json_out *j)
 {
-	static const char *const codes[] = { "none", "usage", "policy", "host", "setup", "peer",
-					     "memory", "bug" };
 
 	json_key(j, "error");
 	if (r->started && r->err.code == CORDON_E_NONE) {
@@ -73,7 +86,9 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	}
 	json_open(j, '{');
 	json_key(j, "code");
-	json_put_text(j, r->blocked ? "blocked" : r->exec_errno ? "exec" : codes[r->err.code]);
+	json_put_text(j, r->blocked    ? "blocked" :
+			 r->exec_errno ? "exec" :
+					 errors[r->err.code].name);
 	json_key(j, "message");
 	if (r->blocked) {
 		json_put_text(j, r->blocked);
@@ -90,7 +105,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	json_put_text(j, r->started    ? NULL :
 			 r->exec_errno ? "cordon explain shows what can be seen inside" :
 			 r->hint       ? r->hint :
-					 "cordon doctor says what this machine offers");
+					 errors[r->err.code].hint);
 	json_close(j, '}');
 }
 

@@ -22,7 +22,7 @@ struct run_result {
 	char run_id[40];
 	bool started;
 	struct cordon_err err;		/* when it did not start */
-	const char *hint;		/* what to do about it; NULL: ask the doctor */
+	const char *hint;		/* what to do about it; NULL: what its code says */
 	int exec_errno;			/* exec failed with this; 0 otherwise */
 	int status;			/* of wait(2) */
 	const char *blocked;		/* the message of a refused command, or NULL */

@@ -88,6 +88,8 @@ teardown() {
 		run "$cordon" run --json "$@" -c 'echo ran >ran'
 		[ "$status" -eq 125 ]
 		json "d['error']['message'] and d['error']['hint']"
+		# No other machine would do it.
+		json "d['error']['code'] == 'policy' and 'doctor' not in d['error']['hint']"
 		json "d['exit_code'] == 125 and d['run_id']"
 	}
 	check docker --sandbox docker
