@@ -451,6 +451,16 @@ static void settle(struct run *r)
 	res->duration_ms = r->begin_us ? (run_now_us() - r->begin_us) / 1000 : 0;
 }
 
+/* Did init go without a word? */
+static int check_start(const struct run *r, struct cordon_err *err)
+{
+	const struct run_result *res = r->res;
+
+	if (res->started || res->exec_errno || res->err.code != CORDON_E_NONE)
+		return 0;
+	return tree_refuse_killed(r->plan, res->limit == LIMIT_MEMORY, err);
+}
+
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
 	     struct run_result *ret, struct cordon_err *err)
 {
@@ -495,5 +505,5 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	live_remove(&r.live);
 	fd_close(&r.signals);
 	tree_release(&r.tree);
-	return rc;
+	return rc < 0 ? -1 : check_start(&r, err);
 }

@@ -659,7 +659,8 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 	o->reporter->on_denial = NULL;
 	if (rc == 0 && !s.is_ready) {
 		*err = s.failed;
-		rc = s.failed.code ? -1 : err_set(err, CORDON_E_PEER, "init ended");
+		rc = s.failed.code ? -1 :
+		     tree_refuse_killed(plan, o->reporter->res->usage.oom_killed, err);
 	}
 	o->reporter->res->started = s.is_ready;
 	return rc;

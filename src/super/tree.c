@@ -177,6 +177,16 @@ int tree_join(struct tree *t, struct cordon_err *err)
 	return 0;
 }
 
+int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_err *err)
+{
+	if (oom_killed)
+		return err_set(err, CORDON_E_POLICY,
+			       "limits.memory = %lld is not enough to start a command; allow some "
+			       "megabytes", (long long)plan->limits.memory);
+	return err_set(err, CORDON_E_SETUP,
+		       "the first process inside was killed before it could start anything");
+}
+
 /* ---- while it runs ------------------------------------------------------ */
 
 /* The listener is the guard's alone from here on: when it is gone, the calls fail. */

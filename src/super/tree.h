@@ -74,6 +74,9 @@ int64_t tree_next_us(const struct tree *t);
 /* Is init not there any more? */
 bool tree_is_gone(const struct tree *t);
 void tree_kill(const struct tree *t);
+/* The error of one whose init was killed from outside, or for memory, before anything
+ * ran.  Returns -1. */
+int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_err *err);
 /* Kill, and wait until nothing of it is left.  Nothing is, also when it fails: then what it
  * was mounted of could be looked through. */
 int tree_wait(struct tree *t, struct cordon_err *err) MUST_USE;

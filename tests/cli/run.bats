@@ -98,6 +98,19 @@ teardown() {
 	check "'/'" --cwd /
 }
 
+@test "a limit of memory in which nothing can be started" {
+	run "$cordon" run -m 1 -- true
+	# Where nothing but cordon counts, the command is there before it is ended.
+	if [ "$status" -ne 137 ]; then
+		[ "$status" -eq 125 ]
+		[ "$output" = "cordon: limits.memory = 1 is not enough to start a command; allow \
+some megabytes" ]
+		run "$cordon" session start -m 1
+		[ "$status" -ne 0 ]
+		grep -q 'limits.memory = 1 is not enough' <<<"$output"
+	fi
+}
+
 @test "usage errors are 2 and one line" {
 	for words in "" "--no-such-option -- true" "--timeout -- true" "--timeout x -- true" \
 		"true" "--policy /no/such/file -- true" "-c true -- true" \
