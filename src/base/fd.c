@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 void fd_close(int *fd)
 {
@@ -34,6 +36,19 @@ static int read_all(int fd, const char *path, size_t max, struct buf *text,
 			return err_set(err, CORDON_E_POLICY, "'%s' is larger than %zu bytes",
 				       path, max);
 	}
+}
+
+int fd_check_limit(struct cordon_err *err)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read the limit of open files");
+	if (now.rlim_cur >= MIN_OPEN_FILES)
+		return 0;
+	return err_set(err, CORDON_E_HOST,
+		       "the limit of open files (ulimit -n) is %llu, and a cordon needs %d; raise "
+		       "it and try again", (unsigned long long)now.rlim_cur, MIN_OPEN_FILES);
 }
 
 int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_text,

@@ -15,6 +15,10 @@ static inline int fd_take(int *fd)
 	return taken;
 }
 
+/* May this process have as many open as a cordon takes to be built?  To be asked
+ * before: what fails for it later seems to be missing on this machine. */
+int fd_check_limit(struct cordon_err *err) MUST_USE;
+
 /* The whole of a regular file (or pipe), at most `max` bytes, NUL-terminated
  * in the arena. */
 int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_text,

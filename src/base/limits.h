@@ -5,6 +5,7 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+#define MIN_OPEN_FILES		80		/* with fewer no cordon can be built */
 #define MAX_SOURCE_BYTES	(16u << 20)	/* one policy file */
 #define MAX_TEXT_DEPTH		64		/* nesting of a policy text */
 #define MAX_TEXT_NODES		(2u << 20)	/* values in one policy text */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "host/hint.h"
 #include "host/probe_priv.h"
 
@@ -126,6 +127,8 @@ int host_probe_report(struct host_report *ret, struct cordon_err *err)
 	struct host_report report = { .caps.is_root = geteuid() == 0 };
 	struct host_facts facts;
 
+	if (fd_check_limit(err) < 0)
+		return -1;
 	host_facts_read(&facts);
 	report.container = host_container_name(facts.container);
 	for (int f = 0; f < N_HOST_FEATURES; f++)

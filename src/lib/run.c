@@ -453,6 +453,9 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 	struct cordon_err why = { 0 };
 	bool planned;
 
+	if (a->c->policy.base.f[F_BACKEND].number != BACKEND_NONE &&
+	    fd_check_limit(&a->res.err) < 0)
+		return end_run(a, ret_code, ret, err);
 	host_probe_quick(&a->report.caps);
 	a->report.caps.cgroup = find_cgroup(a, &why);
 	planned = a->o->dry_run ? plan_with_probe(a)

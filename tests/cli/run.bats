@@ -111,6 +111,21 @@ some megabytes" ]
 	fi
 }
 
+@test "too few open files: one line before anything starts" {
+	for few in 8 12 20 64; do
+		for words in "run -- touch ran" "run --dry-run -- touch ran" "session start" doctor; do
+			# shellcheck disable=SC2086
+			run sh -c "ulimit -n $few; exec \"\$@\"" sh "$cordon" $words
+			[ "$status" -ne 0 ]
+			[ "$output" = "cordon: the limit of open files (ulimit -n) is $few, and a \
+cordon needs 80; raise it and try again" ]
+			[ ! -e ran ]
+		done
+	done
+	run sh -c 'ulimit -n 80; exec "$@"' sh "$cordon" run -- touch ran
+	[ "$status" -eq 0 ]
+}
+
 @test "usage errors are 2 and one line" {
 	for words in "" "--no-such-option -- true" "--timeout -- true" "--timeout x -- true" \
 		"true" "--policy /no/such/file -- true" "-c true -- true" \

@@ -26,6 +26,7 @@
 #include "backend/native/quiet.h"
 #include "backend/native/syscalls.h"
 #include "base/cpus.h"
+#include "base/limits.h"
 
 #define CONTROL_FD	3
 #define RULESET_FD	4
@@ -234,13 +235,17 @@ static int place_fd(int fd, int number)
 	return number < CONTROL_FD ? dup2(fd, number) : dup3(fd, number, O_CLOEXEC);
 }
 
+/* Where they are while the places are filled: behind all that is kept. */
+#define PARKED_FD	64
+
 static int step_stdio(struct init *in, struct cordon_err *err)
 {
 	int fds[] = { in->io->fd[0], in->io->fd[1], in->io->fd[2], in->control, in->ruleset };
 
 	static_assert(ARRAY_SIZE(fds) == RULESET_FD + 1, "they stand at their numbers");
+	static_assert(PARKED_FD + ARRAY_SIZE(fds) <= MIN_OPEN_FILES, "there is room for them");
 	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++) {
-		int high = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 64);
+		int high = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, PARKED_FD);
 
 		if (fds[i] >= 0 && high < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot keep descriptor %d", fds[i]);
