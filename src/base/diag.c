@@ -49,6 +49,13 @@ void diag_warn(struct diags *d, struct place at, const char *fmt, ...)
 	va_end(args);
 }
 
+int err_locate(struct cordon_err *err, struct place at)
+{
+	err->line = at.line;
+	err->col = at.col;
+	return -1;
+}
+
 int diag_err(struct diags *d, const char *file, const struct cordon_err *err)
 {
 	return diag_error(d, (struct place){ file, err->line, err->col }, "%s", err->msg);

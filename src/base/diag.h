@@ -33,6 +33,8 @@ void diags_release(struct diags *d);
 /* Returns -1, so that a reader can say `return diag_error(…)`. */
 int diag_error(struct diags *d, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn(struct diags *d, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Say where the text is that an error is about; returns -1, too. */
+int err_locate(struct cordon_err *err, struct place at);
 /* Take over an error of a reader of `file`. */
 int diag_err(struct diags *d, const char *file, const struct cordon_err *err);
 /* FILE:LINE:COL: text, one a line; warnings say so. */

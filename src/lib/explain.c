@@ -261,18 +261,13 @@ static int explain_text(const struct explanation *e, const struct cordon_request
 static int explanation_init(struct explanation *e, struct composition *c,
 			    const struct cordon_request *req, struct cordon_err *err)
 {
-	static const char *const nothing[] = { "/bin/true" };
-	struct cordon_request with_command = *req;
+	struct cordon_request any = run_any_command(req);
 	struct plan_request r;
 	struct record record;
 	struct plan plan;
 
 	*e = (struct explanation){ .c = c };
-	if (!req->n_command) {
-		with_command.command = nothing;
-		with_command.n_command = 1;
-	}
-	if (host_probe(&e->caps, err) < 0 || run_request(c, &with_command, &r, &record, err) < 0)
+	if (host_probe(&e->caps, err) < 0 || run_request(c, &any, &r, &record, err) < 0)
 		return -1;
 	e->caps.cgroup = limiter_detect();
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {

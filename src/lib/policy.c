@@ -1,4 +1,4 @@
-/* Policies as data: check, show, convert, intersect, diff, match. */
+/* Policies as data: show, convert, intersect, diff, match. */
 #include "base/path.h"
 #include "lib/answer.h"
 #include "policy/diff.h"
@@ -16,34 +16,6 @@ static int need_files(const struct cordon_request *req, size_t least, size_t mos
 		return err_set(err, CORDON_E_USAGE, "%zu policy files are given; %zu at most",
 			       req->n_files, most);
 	return 0;
-}
-
-/* One file by itself.  -1: it could not be read at all. */
-static int check_file(struct composition *c, const struct cordon_request *req, const char *path)
-{
-	const struct dialect *d;
-	struct source src;
-	struct policy one;
-
-	if (compose_read_source(c, path, &src) < 0)
-		return -1;
-	d = req->dialect ? dialect_find(req->dialect) : dialect_detect(&src);
-	/* What is wrong with it is the answer. */
-	(void)!compose_text(c, &src, d, &one);
-	return 0;
-}
-
-int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
-		 struct cordon_err *err)
-{
-	cleanup_composition struct composition c;
-	int rc = 0;
-
-	if (composition_init(&c, req, err) < 0 || need_files(req, 1, SIZE_MAX, err) < 0)
-		return -1;
-	for (size_t i = 0; i < req->n_files; i++)
-		rc |= check_file(&c, req, req->files[i]);
-	return answer_fill(ret, c.diags.n_errors == 0, NULL, &c, rc, err);
 }
 
 int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *ret,

@@ -154,6 +154,18 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 	return 0;
 }
 
+struct cordon_request run_any_command(const struct cordon_request *req)
+{
+	static const char *const nothing[] = { "/bin/true" };
+	struct cordon_request any = *req;
+
+	if (!any.n_command) {
+		any.command = nothing;
+		any.n_command = 1;
+	}
+	return any;
+}
+
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err)
 {
@@ -383,7 +395,7 @@ static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon
 	return answer_fill(ret, true, &out, a->c, 0, err);
 }
 
-static bool requires_cgroup(const struct policy *p)
+bool run_requires_cgroup(const struct policy *p)
 {
 	const struct field_value *v = &p->base.f[F_REQUIRE];
 
@@ -399,7 +411,7 @@ static enum host_cgroup find_cgroup(const struct attempt *a, struct cordon_err *
 {
 	enum host_cgroup found = limiter_detect();
 
-	if (found != HOST_CGROUP_NONE || a->o->dry_run || !requires_cgroup(&a->c->policy) ||
+	if (found != HOST_CGROUP_NONE || a->o->dry_run || !run_requires_cgroup(&a->c->policy) ||
 	    scope_start(ret_why) < 0)
 		return found;
 	return limiter_detect();

@@ -14,6 +14,11 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 /* A writable root that is not there yet is made: what the command writes is to stay. */
 int run_make_roots(const struct composition *c, struct cordon_err *err) MUST_USE;
 
+/* The request, with a command that does nothing where it has none: for whoever only
+ * asks. */
+struct cordon_request run_any_command(const struct cordon_request *req);
+bool run_requires_cgroup(const struct policy *p);
+
 /* One line about what a cordon does without, if anything. */
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg);
 

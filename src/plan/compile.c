@@ -23,30 +23,52 @@ static int64_t number(const struct policy *p, enum field_id id)
 
 /* ---- what is refused ---------------------------------------------------- */
 
-/* What the policy asks for and this program does not do yet. */
-static int check_built(const struct policy *p, const struct plan_request *r,
-		       struct cordon_err *err)
+static int refuse_field(const struct policy *p, enum field_id id, struct cordon_err *err)
 {
-	if (r->session && number(p, F_BACKEND) == BACKEND_NONE)
+	return err_locate(err, p->base.f[id].at);
+}
+
+/* A backend that encloses nothing does for who asks for nothing. */
+static int check_none(const struct policy *p, const struct plan_request *r, struct cordon_err *err)
+{
+	if (number(p, F_BACKEND) != BACKEND_NONE)
+		return 0;
+	if (r->session)
 		return err_set(err, CORDON_E_HOST,
 			       "a session needs something that encloses it, and backend none does "
 			       "not; use --sandbox process");
-	if (number(p, F_PROFILE) == PROFILE_WASI)
-		return err_set(err, CORDON_E_HOST,
-			       "profile wasi is not built; use worktree or os_hardened");
-	if (number(p, F_BACKEND) == BACKEND_DOCKER)
-		return err_set(err, CORDON_E_HOST,
-			       "backend docker is not built; use --sandbox process");
-	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
+	if (number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
 		return err_set(err, CORDON_E_HOST,
 			       "backend none enforces nothing, but the profile is %s; "
 			       "use --no-sandbox to run without any protection",
 			       field_words(KIND_PROFILE)[number(p, F_PROFILE)]);
-	if (number(p, F_BACKEND) == BACKEND_NONE && number(p, F_NETWORK_MODE) == NETWORK_ALLOWLIST)
+	if (number(p, F_NETWORK_MODE) == NETWORK_ALLOWLIST)
 		return err_set(err, CORDON_E_HOST,
 			       "network.mode allowlist is not supported by the backend none; "
 			       "use --sandbox process, or leave the policy out with --no-policy");
 	return 0;
+}
+
+/* What the policy asks for and this program does not do yet. */
+static int check_built(const struct policy *p, const struct plan_request *r,
+		       struct cordon_err *err)
+{
+	static const struct {
+		enum field_id id;
+		int64_t word;
+		const char *why;
+	} unbuilt[] = {
+		{ F_PROFILE, PROFILE_WASI,
+		  "profile wasi is not built; use worktree or os_hardened" },
+		{ F_BACKEND, BACKEND_DOCKER, "backend docker is not built; use --sandbox process" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unbuilt); i++)
+		if (number(p, unbuilt[i].id) == unbuilt[i].word) {
+			err_set(err, CORDON_E_HOST, "%s", unbuilt[i].why);
+			return refuse_field(p, unbuilt[i].id, err);
+		}
+	return check_none(p, r, err) < 0 ? refuse_field(p, F_BACKEND, err) : 0;
 }
 
 #define BIT(name)	(1u << PROTECTION_##name)
@@ -210,6 +232,19 @@ static int refuse_for(enum host_feature missing, struct cordon_err *err)
 		       host_feature_name(missing), host_feature_about(missing));
 }
 
+/* Where the policy asks for it, as far as one place of it does. */
+static struct place find_asker(const struct policy *p, enum host_feature missing)
+{
+	const struct field_value *require = &p->base.f[F_REQUIRE];
+
+	for (size_t i = 0; i < require->n; i++)
+		for (int k = 0; k < N_PROTECTIONS; k++)
+			if (protections[k].feature == missing &&
+			    str_is(require->items[i].text, protection_name((enum protection)k)))
+				return require->items[i].at;
+	return missing == FEATURE_LANDLOCK ? p->base.f[F_PROFILE].at : (struct place){ 0 };
+}
+
 /* Those say more when what asks for them is named. */
 static bool is_of_gate(enum host_feature f)
 {
@@ -225,9 +260,11 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	unsigned have = plan_find_offered(p, caps, r), all = (1u << N_PROTECTIONS) - 1;
 
 	if (is_of_gate(missing) && net_check(&p->base, caps, err) < 0)
-		return -1;
-	if (missing != N_HOST_FEATURES)
-		return refuse_for(missing, err);
+		return refuse_field(p, F_NETWORK_MODE, err);
+	if (missing != N_HOST_FEATURES) {
+		refuse_for(missing, err);
+		return err_locate(err, find_asker(p, missing));
+	}
 	if (lacks_guard(p, caps, r))
 		have &= ~BIT(SECCOMP);
 	if (net_find_missing(&p->base, caps) != N_HOST_FEATURES)

@@ -27,7 +27,7 @@ int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
 
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
-	const char *const *environ;	/* the caller's; ends with NULL */
+	const char *const *environ;	/* the caller's; ends with NULL; or NULL: not known */
 	const char *cwd;		/* absolute, aliases followed */
 	const char *home;		/* or NULL */
 	const char *own_home;		/* what the machine says it is, or NULL */

@@ -11,7 +11,7 @@
 
 struct environment {
 	struct arena *arena;
-	const char *const *caller;
+	const char *const *caller;	/* NULL: not known */
 	const struct section *section;
 	const char **out;
 	size_t n, cap;
@@ -91,7 +91,7 @@ static int add(struct environment *e, const char *entry)
 
 static const char *caller_value(const struct environment *e, struct str name)
 {
-	for (size_t i = 0; e->caller[i]; i++)
+	for (size_t i = 0; e->caller && e->caller[i]; i++)
 		if (str_eq(name_of(e->caller[i]), name) && e->caller[i][name.n] == '=')
 			return e->caller[i] + name.n + 1;
 	return NULL;
@@ -101,13 +101,14 @@ static const char *caller_value(const struct environment *e, struct str name)
 static int expand_one(struct environment *e, const struct template_part *part,
 		      struct str variable, struct buf *out)
 {
-	const char *value = is_stripped(e, part->name) ? NULL : caller_value(e, part->name);
+	bool stripped = is_stripped(e, part->name);
+	const char *value = stripped ? NULL : caller_value(e, part->name);
 
 	if (value && (value[0] || !part->has_fallback))
 		buf_puts(out, value);
 	else if (part->has_fallback)
 		buf_str(out, part->fallback);
-	else
+	else if (e->caller || stripped)
 		return err_set(e->err, CORDON_E_POLICY,
 			       "env.set: %.*s takes ${%.*s}, which the caller does not have",
 			       STR_FMT(variable), STR_FMT(part->name));
@@ -160,6 +161,20 @@ static bool is_of_other_proxy(const struct plan_net *net, struct str name)
 	return net->rung == NET_PROXY && (str_ends(name, "_proxy") || str_ends(name, "_PROXY"));
 }
 
+static int add_passed(struct environment *e, const struct plan_net *net)
+{
+	for (size_t i = 0; e->caller && e->caller[i]; i++) {
+		const char *entry = e->caller[i];
+		struct str name = name_of(entry);
+
+		if (name.n && entry[name.n] == '=' && is_passed(e, name) && !is_set(e, name) &&
+		    !is_stripped(e, name) && !is_of_other_proxy(net, name) &&
+		    add(e, arena_strndup(e->arena, entry, strlen(entry))) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int environment_compile(const struct section *s, const char *const *environ,
 			const struct plan_net *net, struct arena *a, const char *const **ret,
 			struct cordon_err *err)
@@ -167,15 +182,8 @@ int environment_compile(const struct section *s, const char *const *environ,
 	struct environment e = { .arena = a, .caller = environ, .section = s, .err = err };
 	const struct field_value *set = &s->f[F_ENV_SET];
 
-	for (size_t i = 0; environ[i]; i++) {
-		struct str name = name_of(environ[i]);
-
-		if (name.n && environ[i][name.n] == '=' && is_passed(&e, name) &&
-		    !is_set(&e, name) && !is_stripped(&e, name) &&
-		    !is_of_other_proxy(net, name) &&
-		    add(&e, arena_strndup(a, environ[i], strlen(environ[i]))) < 0)
-			return -1;
-	}
+	if (add_passed(&e, net) < 0)
+		return -1;
 	for (size_t i = 0; i < set->n; i++)
 		if (!is_stripped(&e, set->items[i].text) && add_set(&e, &set->items[i]) < 0)
 			return -1;

@@ -4,7 +4,8 @@
 
 #include "plan/compile.h"
 
-/* NAME=VALUE strings, ends with NULL.  Where `net` is held by a proxy, they say
+/* NAME=VALUE strings, ends with NULL.  `environ` is the caller's; NULL: not known, and
+ * what is taken from it is not missed.  Where `net` is held by a proxy, they say
  * where it is, and no other one is passed on. */
 int environment_compile(const struct section *s, const char *const *environ,
 			const struct plan_net *net, struct arena *a, const char *const **ret,

@@ -324,19 +324,23 @@ static int check_roots(struct files *f)
 	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
 		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
 
-	if (files_is_within(f, F_FILES_WRITE, "/"))
-		return err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+	if (files_is_within(f, F_FILES_WRITE, "/")) {
+		err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root");
+		/* No other root is beside one that has them all [M1]. */
+		return err_locate(f->err, files_list(f, F_FILES_WRITE)->items[0].at);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
 		const struct field_value *v = files_list(f, closed[i].id);
 
 		for (size_t n = 0; n < v->n; n++)
 			if (path_within(v->items[n].text.s, closed[i].path) &&
-			    !path_within(v->items[n].text.s, "/dev/shm"))
-				return err_set(
-					f->err, CORDON_E_HOST,
+			    !path_within(v->items[n].text.s, "/dev/shm")) {
+				err_set(f->err, CORDON_E_HOST,
 					"'%s' is the kernel's and cannot be a root; the command "
 					"has a %s of its own",
 					v->items[n].text.s, closed[i].path);
+				return err_locate(f->err, v->items[n].at);
+			}
 	}
 	return 0;
 }

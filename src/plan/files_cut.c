@@ -177,7 +177,7 @@ static int for_each_path(struct files *f, enum field_id id,
 		const struct item *item = &v->items[i];
 
 		if (act(f, item->text.s) < 0 || (item->real && act(f, item->real) < 0))
-			return -1;
+			return err_locate(f->err, item->at);
 	}
 	return 0;
 }

@@ -68,7 +68,7 @@ struct plan_net {
 /* What is not in the policy. */
 struct net_options {
 	const struct host_caps *caps;
-	const char *const *environ;	/* the caller's; ends with NULL */
+	const char *const *environ;	/* the caller's; ends with NULL; or NULL: not known */
 	const struct net_reroute *reroutes;
 	size_t n_reroutes;
 	bool gate;			/* hold by the gate what would need none, too */

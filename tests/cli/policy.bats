@@ -228,3 +228,52 @@ denied: the policy is not valid"
 	is "$status" 1
 	has "$out" '"verdict":"rejected"'
 }
+
+@test "check: what this machine, or any, would refuse to run" {
+	# refused LINE:COL MESSAGE TEXT
+	refused() {
+		printf '%b' "$3" >p.toml
+		cordon check p.toml
+		is "$status" 1
+		is "$out" ""
+		is "$(wc -l <.err)" 1
+		has "$err" "p.toml:$1: $2"
+		cordon run --policy p.toml -- true
+		is "$status" 125
+	}
+	refused 2:11 "profile wasi is not built" '\nprofile = "wasi"\n'
+	refused 1:11 "backend docker is not built" 'backend = "docker"\n'
+	refused 2:10 "files.write: '/' cannot be" '[files]\nwrite = ["/"]\n'
+	refused 2:17 "'/proc' is the kernel's" '[files]\nread = ["/srv", "/proc"]\n'
+	refused 2:9 "files.deny: the pattern '**/*' means everything" '[files]\ndeny = ["**/*"]\n'
+	refused 3:1 "files.deny: the pattern" '[files]\ndeny = ["b",\n"a/**/b"]\n'
+	refused 1:11 "backend none enforces nothing" 'backend = "none"\n'
+}
+
+@test "check: what only this machine lacks" {
+	printf 'require = ["landlock"]\n' >p.toml
+	cordon_without landlock check p.toml
+	is "$status" 1
+	has "$err" "p.toml:1:12: the policy needs landlock"
+	printf 'may_lack = ["net"]\n' >p.toml
+	cordon_without net check p.toml
+	is "$status" 0
+	printf '' >p.toml
+	cordon_without net check p.toml
+	is "$status" 1
+	has "$err" "p.toml:1:1: the policy needs net"
+}
+
+@test "check: neither the caller's place nor its variables are the machine's" {
+	printf '[env]\nset = { A = "$%s" }\n' '{NOT_HERE}' >p.toml
+	cordon check p.toml
+	is "$status" 0
+	cd /
+	cordon check "$place/p.toml"
+	is "$status" 0
+	cd "$place"
+	printf '[env]\nset = { A = "$%s" }\n' '{OPENAI_API_KEY}' >p.toml
+	cordon check p.toml
+	is "$status" 1
+	has "$err" "p.toml:1:1: env.set: A takes \${OPENAI_API_KEY}"
+}
