@@ -323,6 +323,30 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 
 /* --- the whole call --------------------------------------------------------- */
 
+/* What is to be done with a descriptor of the caller's that cannot be seen from here. */
+static int look_at_closed(struct guard_actor *a, const struct guard_place *p)
+{
+	char target[PATH_MAX];
+	cleanup_fd int fd = -1;
+	int rc = guard_follow(a, p, target, &fd);
+
+	if (rc < 0)
+		return rc;
+	if (a->req.flags & (O_EXCL | O_NOFOLLOW))
+		return a->req.flags & O_EXCL ? -EEXIST : -ELOOP;
+	return NEXT_FOLLOW;
+}
+
+static int open_place(struct guard_actor *a, struct guard_place *p)
+{
+	int rc;
+
+	guard_lock(a, false);
+	rc = open_at(a, p);
+	guard_unlock(a);
+	return rc == -EACCES && guard_is_own_fd(a, p) ? look_at_closed(a, p) : rc;
+}
+
 /* "/", "." and "..": directories, which can not be opened so. */
 static bool is_dots(const struct guard_place *p)
 {
@@ -353,9 +377,7 @@ static int step(struct guard_actor *a, int *base, char path[PATH_MAX])
 		return a->req.flags & O_EXCL ? -EEXIST : -EISDIR;
 	if (p.last[p.n_last] == '/')
 		return may_make(a) ? -EISDIR : why_no_folder(a, *base, path);
-	guard_lock(a, false);
-	rc = open_at(a, &p);
-	guard_unlock(a);
+	rc = open_place(a, &p);
 	if (rc == NEXT_TTY)
 		return open_tty(a);
 	if (rc == NEXT_FIFO) {

@@ -86,6 +86,14 @@ static bool is_own(const struct guard_actor *a, struct str folder)
 	       is_number(take_last(&folder), a->req.tgid);
 }
 
+/* Is it a link to a descriptor of the caller's, in its own folder of those? */
+static bool is_own_fd(const struct guard_actor *a, struct str folder, const char *name,
+		      uint64_t *ret_fd)
+{
+	return str_is(take_last(&folder), "fd") && is_own(a, folder) &&
+	       str_parse_u64(str_from(name), ret_fd) && *ret_fd <= INT_MAX;
+}
+
 /* A link of procfs that is a jump: the caller's own are opened by the reader,
  * others with the rights of the tree. */
 static int follow_jump(struct guard_actor *a, int dir, const char *name, int *ret_fd)
@@ -100,8 +108,7 @@ static int follow_jump(struct guard_actor *a, int dir, const char *name, int *re
 		return guard_ask(a, GUARD_ASK_CWD, -1, ret_fd);
 	if (strcmp(name, "root") == 0 && is_own(a, folder)) {
 		rc = guard_rc(openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	} else if (str_is(take_last(&folder), "fd") && is_own(a, folder) &&
-		   str_parse_u64(str_from(name), &fd) && fd <= INT_MAX) {
+	} else if (is_own_fd(a, folder, name, &fd)) {
 		a->own_fd = (int)fd;
 		return guard_ask(a, GUARD_ASK_FD, (int)fd, ret_fd);
 	} else {
@@ -111,6 +118,16 @@ static int follow_jump(struct guard_actor *a, int dir, const char *name, int *re
 		return rc;
 	*ret_fd = rc;
 	return 0;
+}
+
+bool guard_is_own_fd(const struct guard_actor *a, const struct guard_place *p)
+{
+	char text[PATH_MAX];
+	int n = guard_fd_path(a->w, p->dir, text, sizeof(text));
+	uint64_t fd;
+
+	return n >= 0 && is_procfs(p->dir) &&
+	       is_own_fd(a, (struct str){ text, (size_t)n }, p->last, &fd);
 }
 
 /* fs.protected_symlinks: in a folder for all, only links of one's own or of
@@ -163,9 +180,12 @@ int guard_follow(struct guard_actor *a, const struct guard_place *p, char target
 		 int *ret_fd)
 {
 	cleanup_fd int link = openat(p->dir, p->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int rc = guard_rc(link);
 
-	if (link < 0)
-		return guard_rc(link);
+	if (rc == -EACCES && guard_is_own_fd(a, p))
+		return follow_jump(a, p->dir, p->last, ret_fd);
+	if (rc < 0)
+		return rc;
 	return follow_link(a, p->dir, p->last, link, target, ret_fd);
 }
 
@@ -209,7 +229,10 @@ static int way_enter_closed(struct guard_actor *a, struct way *w, const char *na
 {
 	int to = -1;
 
-	if (rc != -EACCES || !is_procfs(w->at) || follow_jump(a, w->at, name, &to) < 0)
+	if (rc != -EACCES || !is_procfs(w->at))
+		return rc;
+	rc = follow_jump(a, w->at, name, &to);
+	if (rc < 0)
 		return rc;
 	fd_close(&w->at);
 	w->at = to;

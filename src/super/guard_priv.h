@@ -272,6 +272,9 @@ int guard_find(struct guard_actor *a, int base, const char *path, bool follow, i
  * procfs leads, or -1 and `target` has the text. */
 int guard_follow(struct guard_actor *a, const struct guard_place *p, char target[PATH_MAX],
 		 int *ret_fd);
+/* Is it the link of procfs to a descriptor of the caller's own?  Those of a caller that is
+ * not dumpable can be neither seen nor opened here, but followed. */
+bool guard_is_own_fd(const struct guard_actor *a, const struct guard_place *p);
 /* Is it in one of the tree's mounts, of which nobody inside makes any?  What another run has
  * sent may be in a mount where nothing is held any more, and its path one from there. */
 bool guard_is_mounted(struct guard_worker *w, int fd);

@@ -1,14 +1,15 @@
 /* The reader: receives calls and takes down what the caller asked for.
  *
  * It has CAP_SYS_PTRACE over the tree's user namespace and nothing else; it
- * opens no path of the caller, only what /proc has of it, with O_PATH.  Memory
- * is read once; but for executions, which guard_exec.c judges.  That the call
- * was still waiting after each look is what makes the number of the thread mean
- * that thread.
+ * opens no path of the caller, only what /proc has of it, with O_PATH, and copies
+ * descriptors where that is not enough.  Memory is read once; but for executions,
+ * which guard_exec.c judges.  That the call was still waiting after each look is
+ * what makes the number of the thread mean that thread.
  */
 #include "super/guard_priv.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
@@ -130,24 +131,78 @@ static int read_path(struct reader *r, uint64_t from, size_t at)
 	return -ENAMETOOLONG;
 }
 
+/* --- descriptors of the caller ---------------------------------------------- */
+
+/* Is the copy of its leader's descriptor one of the calling thread's?  It is with one table
+ * for both; or, where the kernel does not compare those, if it is the same file. */
+static bool is_callers(const struct reader *r, int fd, int copy)
+{
+	struct stat there, st;
+	char name[32];
+
+	if (r->tid == r->tgid || syscall(SYS_kcmp, r->tid, r->tgid, KCMP_FILES, 0, 0) == 0)
+		return true;
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return fstatat(r->proc, name, &there, 0) == 0 && fstat(copy, &st) == 0 &&
+	       there.st_dev == st.st_dev && there.st_ino == st.st_ino;
+}
+
+/* A thread may have a table of its own, from which only Linux 6.9 copies.  Threads
+ * are found by number here: it is the caller's only as long as the call waits. */
+static int copy_fd(const struct reader *r, int fd)
+{
+	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, r->tid, PIDFD_THREAD);
+	bool is_thread = pidfd >= 0;
+	cleanup_fd int copy = -1;
+
+	if (!is_thread)
+		pidfd = pidfd_of(r->tgid);
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (copy < 0)
+		return guard_rc(copy);
+	if (!is_thread && !is_callers(r, fd, copy))
+		return -EBADF;
+	return guard_is_valid(r->w->listener, r->req.id) ? fd_take(&copy) : -ESRCH;
+}
+
+/* What a descriptor stands for.  Where the caller is not dumpable, its folder of them
+ * belongs to root, who is nobody in the tree of an ordinary user; a copy needs only
+ * the capability. */
+static int open_fd(const struct reader *r, int fd)
+{
+	cleanup_fd int copy = -1;
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	rc = guard_rc(openat(r->proc, name, O_PATH | O_CLOEXEC));
+	if (rc != -EACCES)
+		return rc;
+	copy = copy_fd(r, fd);
+	if (copy < 0)
+		return copy == -EBADF ? -ENOENT : copy;	/* as /proc says it */
+	snprintf(name, sizeof(name), "self/fd/%d", copy);
+	return guard_rc(openat(r->w->proc, name, O_PATH | O_CLOEXEC));
+}
+
 /* The directory from which a path begins, into a slot. */
 static int take_base(struct reader *r, int fd, const char *path, enum guard_slot slot)
 {
-	char name[32];
 	int rc;
 
 	if (path[0] == '/')
 		return 0;
 	if (fd == AT_FDCWD)
-		snprintf(name, sizeof(name), "cwd");
+		rc = guard_rc(openat(r->proc, "cwd", O_PATH | O_CLOEXEC));
 	else
-		snprintf(name, sizeof(name), "fd/%d", fd);
-	rc = guard_rc(openat(r->proc, name, O_PATH | O_CLOEXEC));
+		rc = open_fd(r, fd);
 	if (rc < 0)
 		return fd == AT_FDCWD ? rc : -EBADF;
 	r->fds[slot] = rc;
 	return 0;
 }
+
+/* --- who calls -------------------------------------------------------------- */
 
 /* A file of procfs, which comes in one piece; bytes or -errno. */
 static int read_proc(int fd, char *text, size_t n)
@@ -284,39 +339,16 @@ static int take_root(struct reader *r)
 
 /* --- bind ------------------------------------------------------------------- */
 
-/* A thread may have descriptors of its own, which only newer kernels give. */
-static int copy_fd(const struct reader *r, int fd)
-{
-	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, r->tid, PIDFD_THREAD);
-
-	if (pidfd < 0)
-		pidfd = pidfd_of(r->tgid);
-	return guard_rc(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
-}
-
-/* The caller's socket; it may not be the one, so compare with what /proc says is there. */
+/* The caller's socket; what is none is refused as by the kernel. */
 static int take_socket(struct reader *r, int fd)
 {
-	char name[32], there[64], here[64];
-	struct stat st;
-	ssize_t n;
-	int rc;
+	int domain, rc = copy_fd(r, fd);
+	socklen_t n = sizeof(domain);
 
-	snprintf(name, sizeof(name), "fd/%d", fd);
-	n = readlinkat(r->proc, name, there, sizeof(there) - 1);
-	if (n < 0)
-		return -EBADF;
-	there[n] = '\0';
-	if (!str_starts(str_from(there), "socket:"))
-		return -ENOTSOCK;
-	rc = copy_fd(r, fd);
 	if (rc < 0)
 		return rc;
 	r->fds[GUARD_SLOT_SOCKET] = rc;
-	if (fstat(rc, &st) < 0)
-		return -EBADF;
-	snprintf(here, sizeof(here), "socket:[%lu]", (unsigned long)st.st_ino);
-	return strcmp(here, there) == 0 ? 0 : -EBADF;
+	return guard_rc(getsockopt(rc, SOL_SOCKET, SO_DOMAIN, &domain, &n));
 }
 
 /* The address is `old`; the path in it, if there is one, `new`. */
@@ -476,7 +508,6 @@ static bool attend(struct reader *r)
 	       (int)sizeof(q)) {
 		struct guard_reply reply = { 0 };
 		cleanup_fd int fd = -1;
-		char name[32];
 
 		q = r->program.question;
 		if (q.ask == GUARD_DONE)
@@ -488,11 +519,12 @@ static bool attend(struct reader *r)
 		} else if (q.ask == GUARD_ASK_COPY) {
 			fd = copy_fd(r, q.fd);
 			reply.rc = MIN(fd, 0);
-		} else if (q.ask != GUARD_ASK_CLOSED) {
-			snprintf(name, sizeof(name), q.ask == GUARD_ASK_CWD ? "cwd" : "fd/%d",
-				 q.fd);
-			fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
-			reply.rc = fd < 0 ? guard_rc(fd) : 0;
+		} else if (q.ask == GUARD_ASK_FD) {
+			fd = open_fd(r, q.fd);
+			reply.rc = MIN(fd, 0);
+		} else if (q.ask == GUARD_ASK_CWD) {
+			fd = guard_rc(openat(r->proc, "cwd", O_PATH | O_CLOEXEC));
+			reply.rc = MIN(fd, 0);
 		}
 		if (!send_reply(r, reply, fd))
 			return false;

@@ -470,6 +470,32 @@ has_guard() {
 	wait "$git" "$other" || true
 }
 
+@test "who may not be looked into makes names by descriptors, and sockets" {
+	cat >closed.py <<-'END'
+		import ctypes, os, socket
+		ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+		here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+		os.mkdir("folder", dir_fd=here)
+		os.symlink("folder", "link", dir_fd=here)
+		os.rename("link", "moved", src_dir_fd=here, dst_dir_fd=here)
+		os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+		socket.socket(socket.AF_UNIX).bind("socket")
+		try:
+		    os.open(".bashrc", os.O_CREAT | os.O_WRONLY, dir_fd=here)
+		except PermissionError:
+		    print("refused")
+	END
+	run --separate-stderr "$cordon" run -- /usr/bin/python3 closed.py
+	[ "$status" -eq 0 ]
+	[ "$output" = refused ]
+	[ -d folder ] && [ -L moved ] && [ -f file ] && [ -S socket ]
+	[ ! -e .bashrc ]
+	command -v ssh-agent >/dev/null || return 0
+	run "$cordon" run -- ssh-agent sh -c 'test -S "$SSH_AUTH_SOCK" && echo there'
+	[ "$status" -eq 0 ]
+	[ "$output" = there ]
+}
+
 @test "a denied folder on the way to protected names" {
 	mkdir -p .git/hooks
 	run "$cordon" run --deny .git -- sh -c 'echo x >new; ls .git; mkdir d && mv d .git'

@@ -365,6 +365,82 @@ static void *thread(void *unused)
 	return NULL;
 }
 
+/* --- who cannot be looked into, as agents that hold keys ------------------------ */
+
+static void by_descriptor(int dir, const char *how)
+{
+	char path[64];
+
+	printf("not dumpable, %s\n", how);
+	say("openat", openat(dir, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0600) < 0 ? -1 : 0);
+	say("mkdirat", mkdirat(dir, "d", 0700));
+	say("symlinkat", symlinkat("f", dir, "s"));
+	say("mknodat", mknodat(dir, "n", S_IFREG | 0600, 0));
+	say("linkat", linkat(dir, "f", dir, "l", 0));
+	say("renameat", renameat(dir, "n", dir, "r"));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/by-fd", dir);
+	try_open("over procfs", path, O_CREAT | O_WRONLY, 0600);
+	*strrchr(path, '/') = '\0';
+	try_open("itself", path, O_CREAT | O_WRONLY, 0600);
+	try_open("itself to write", path, O_WRONLY | O_TRUNC, 0600);
+	try_open("itself new", path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+	try_open("itself, no link", path, O_NOFOLLOW | O_WRONLY, 0600);
+	try_bind("socket", "nd-sock");
+	unlink("nd-sock");
+	for (const char *name = "fslr"; *name; name++)
+		say("there", unlinkat(dir, (char[]){ *name, '\0' }, 0));
+	say("folder", unlinkat(dir, "d", AT_REMOVEDIR));
+}
+
+/* A folder that only this thread has, under a number that is another's elsewhere. */
+static void *closed_thread(void *number)
+{
+	int dir, *at = number;
+
+	if (unshare(CLONE_FS | CLONE_FILES) < 0 || chdir("nd-thread") < 0)
+		return NULL;
+	dir = open(".", O_PATH | O_CLOEXEC);
+	dup3(dir, *at, O_CLOEXEC);
+	close(dir);
+	by_descriptor(*at, "own table");
+	say("own folder", mkdirat(*at, "here", 0700));
+	return NULL;
+}
+
+static void *shared_thread(void *number)
+{
+	by_descriptor(*(const int *)number, "thread");
+	return NULL;
+}
+
+static void closed_to_others(void)
+{
+	int dir = open("sd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int path = open("sd", O_PATH | O_CLOEXEC), file = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pthread_t t;
+
+	mkdir("nd-thread", 0700);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	try_open("not dumpable", "nd", O_CREAT | O_WRONLY, 0600);
+	try_open("not dumpable over cwd", "/proc/self/cwd/nd2", O_CREAT | O_WRONLY, 0600);
+	by_descriptor(dir, "a folder");
+	by_descriptor(path, "a path");
+	by_descriptor(file, "a file");
+	by_descriptor(99, "nothing");
+	say("bind a file", bind(file, (struct sockaddr *)&(struct sockaddr_un){ AF_UNIX, "x" }, 4));
+	say("bind a path", bind(path, (struct sockaddr *)&(struct sockaddr_un){ AF_UNIX, "x" }, 4));
+	if (pthread_create(&t, NULL, shared_thread, &dir) == 0)
+		pthread_join(t, NULL);
+	if (pthread_create(&t, NULL, closed_thread, &dir) == 0)
+		pthread_join(t, NULL);
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	show("nd-thread/here");
+	show("sd/here");
+	close(dir);
+	close(path);
+	close(file);
+}
+
 static void others(void)
 {
 	struct rlimit few = { 3, 64 };
@@ -384,10 +460,7 @@ static void others(void)
 	close(fd);
 	if (pthread_create(&t, NULL, thread, NULL) == 0)
 		pthread_join(t, NULL);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	try_open("not dumpable", "nd", O_CREAT | O_WRONLY, 0600);
-	try_open("not dumpable over cwd", "/proc/self/cwd/nd2", O_CREAT | O_WRONLY, 0600);
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	closed_to_others();
 	fflush(stdout);
 	if (fork() == 0) {
 		setrlimit(RLIMIT_NOFILE, &few);
