@@ -31,7 +31,8 @@ int aside_keep_only(const int *fds, size_t n, struct cordon_err *err)
 int aside_detach(const char *name, const int *fds, size_t n, struct cordon_err *err)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP,
-				       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGXFSZ };
+				       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGXFSZ, SIGALRM,
+				       SIGPROF, SIGVTALRM, SIGIO };
 	struct rlimit no_core = { 0, 0 };
 	sigset_t none;
 

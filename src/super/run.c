@@ -77,6 +77,11 @@ bool run_ended_well(const struct run_result *res)
 	return res->limit == LIMIT_OK && !WIFSIGNALED(res->status);
 }
 
+bool run_is_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 /* The first reason counts. */
 static void stop_for(struct run *r, enum limit_kind why, int signal)
 {
@@ -221,7 +226,7 @@ static void on_signal(struct run *r, int signal)
 		r->paused = false;
 		break;
 	default:
-		r->told_to_end |= signal != SIGUSR1 && signal != SIGUSR2;
+		r->told_to_end |= run_is_end(signal);
 		native_send(&r->tree.child, NATIVE_SIGNAL, signal);
 	}
 }
@@ -387,8 +392,9 @@ static int wait_for_end(struct run *r, struct cordon_err *err)
 
 int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
-	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
-					 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
+	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT,  SIGUSR1,
+					 SIGUSR2, SIGALRM,  SIGPROF, SIGVTALRM, SIGIO,
+					 SIGCONT, SIGWINCH, SIGTSTP };
 	struct sigaction now;
 	sigset_t set;
 

@@ -13,6 +13,8 @@ int64_t run_later_us(int64_t us, int64_t ms);
 struct timespec run_wait(int64_t next_us);
 /* Neither by a limit nor by a signal. */
 bool run_ended_well(const struct run_result *res);
+/* Does it ask for the end?  Other signals mean what the command makes of them. */
+bool run_is_end(int signal);
 /* Block what is passed on to the command, and read it from *ret_fd. */
 int run_watch_signals(int *ret_fd, struct cordon_err *err) MUST_USE;
 

@@ -557,13 +557,11 @@ void stdio_wait(struct stdio *s)
 /* Has the caller been told to end? */
 static bool is_told_to_end(int signals)
 {
-	static const unsigned ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct signalfd_siginfo si;
 	bool told = false;
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-			told |= si.ssi_signo == ends[i];
+		told |= run_is_end((int)si.ssi_signo);
 	return told;
 }
 

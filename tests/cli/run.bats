@@ -1041,7 +1041,7 @@ for name in "full", "later":
 }
 
 @test "signals go to the command" {
-	for signal in TERM HUP USR1 USR2 QUIT INT; do
+	for signal in TERM HUP USR1 USR2 QUIT INT ALRM VTALRM PROF IO; do
 		# env starts it with nothing ignored, as bash's background does not.
 		env --default-signal "$cordon" run -- sh -c "trap 'echo got $signal; exit 9' $signal
 			touch ready.$signal; while :; do sleep 0.02; done" >out.$signal &
@@ -1063,6 +1063,21 @@ for name in "full", "later":
 	code=0
 	wait $pid || code=$?
 	[ "$code" -eq 143 ]
+}
+
+@test "signals of clocks do not take the result along" {
+	for signal in ALRM VTALRM PROF IO; do
+		env --default-signal "$cordon" run --json -- sh -c "touch ready.$signal; sleep 100" \
+			>out.$signal &
+		pid=$!
+		soon test -e ready.$signal
+		kill -$signal $pid
+		code=0
+		wait $pid || code=$?
+		[ "$code" -eq $((128 + $(kill -l $signal))) ]
+		output=$(cat out.$signal)
+		json "d['signal'] == $(kill -l $signal)"
+	done
 }
 
 @test "what the caller ignores stays ignored" {
