@@ -83,6 +83,8 @@ static bool is_loader(struct str name)
 
 static bool has_loader(const struct exec_view *v)
 {
+	if (v->is_loader)
+		return true;
 	for (size_t i = 0; i < v->n_names; i++)
 		if (is_loader(v->names[i]))
 			return true;
@@ -109,24 +111,44 @@ static bool take_loaded(const struct exec_view *v, struct exec_view *ret)
 	if (i >= v->n_words)
 		return false;
 	exec_view_add(&loaded, v->words[i]);
+	loaded.is_loader = true;	/* it may well be: a loader runs another */
 	loaded.words = v->words + i;
 	loaded.n_words = v->n_words - i;
 	*ret = loaded;
 	return true;
 }
 
+/* May what the loader was given break the rule?  A plain one is held by its file, which
+ * nobody can read. */
+static bool may_break(const struct plan_rule *r, const struct exec_view *loaded)
+{
+	struct exec_view any = *loaded;
+
+	if (r->rule->has_operators)
+		exec_view_add(&any, STR("sh"));
+	else if (r->rule->n_words > 1)
+		exec_view_add(&any, r->rule->words[0]);
+	return breaks(r, &any);
+}
+
+static const struct plan_rule *find_rule(const struct plan *p, const struct exec_view *v,
+					 bool (*test)(const struct plan_rule *,
+						      const struct exec_view *))
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (test(&p->rules[i], v))
+			return &p->rules[i];
+	return p->n_rules && (v->has_more || is_multi_call_shell(v)) ? &p->rules[0] : NULL;
+}
+
 const struct plan_rule *exec_find_rule(const struct plan *p, const struct exec_view *v)
 {
+	const struct plan_rule *rule = find_rule(p, v, breaks);
 	struct exec_view now = *v;
 
-	do {
-		for (size_t i = 0; i < p->n_rules; i++)
-			if (breaks(&p->rules[i], &now))
-				return &p->rules[i];
-		if (p->n_rules && (now.has_more || is_multi_call_shell(&now)))
-			return &p->rules[0];
-	} while (has_loader(&now) && take_loaded(&now, &now));
-	return NULL;
+	while (!rule && has_loader(&now) && take_loaded(&now, &now))
+		rule = find_rule(p, &now, may_break);
+	return rule;
 }
 
 /* ---- scripts --------------------------------------------------------------- */

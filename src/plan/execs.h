@@ -9,6 +9,9 @@
  * GAP: a program is held by its names and its file, not by what it does: a copy
  * under another name, an interpreter that is given the script of a blocked
  * program, or a program that does the same runs.
+ *
+ * What the dynamic loader is given it opens later, when a link may lead elsewhere:
+ * so that counts as every program that is blocked with arguments.
  */
 #ifndef PLAN_EXECS_H
 #define PLAN_EXECS_H
@@ -21,6 +24,7 @@ struct exec_view {
 	struct str names[MAX_EXEC_NAMES];	/* of the program; may be paths */
 	size_t n_names;
 	bool has_more;				/* names that found no room: then it is blocked */
+	bool is_loader;				/* the dynamic loader, whatever its names */
 	struct str *words;			/* the vector; [0] is room for each name in turn */
 	size_t n_words;				/* at least 1 */
 };

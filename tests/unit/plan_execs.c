@@ -115,6 +115,11 @@ static void test_the_loader(void)
 		{ NULL, "ld.so --argv0 rm ./copy -rf /", RM },
 		{ NULL, "ld.so ld.so rm -rf /", RM },
 		{ "/usr/lib/ld-linux-aarch64.so.1", "x rm -rf /", RM },
+		/* a link may lead anywhere, and to another loader */
+		{ NULL, "ld.so ./link -rf /", RM },
+		{ NULL, "ld.so ./link ./link -rf /", RM },
+		{ NULL, "ld.so ./link -rf here", NULL },
+		{ NULL, "ld.so ./link -r /", NULL },
 		{ NULL, "ld.so --list /bin/ls", NULL },
 		{ NULL, "ld.so", NULL },
 		{ NULL, "ld.so --argv0", NULL },
