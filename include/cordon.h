@@ -92,7 +92,8 @@ struct cordon_answer {
 };
 void cordon_answer_release(struct cordon_answer *answer);
 
-/* Are these policies valid?  yes: each of the files is. */
+/* Are these policies valid, and would a run by each of them start on this machine?
+ * yes: each of the files is and would.  The caller's variables are not asked. */
 int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
 		 struct cordon_err *err);
 /* The effective policy with the place each value came from and what cut it. */
