@@ -200,8 +200,7 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 		send_signal(&b, SIGKILL);
 		take_status(&b);
 	}
-	if (!stdio_drain(&b.stdio, b.signals, run_ended_well(ret)) && ret->limit == LIMIT_OK)
-		ret->limit = LIMIT_OUTPUT;
+	run_settle_output(ret, stdio_drain(&b.stdio, b.signals, run_ended_well(ret)));
 	stdio_close(&b.stdio);
 	fd_close(&b.signals);
 	fd_close(&b.pidfd);

@@ -82,6 +82,14 @@ bool run_is_end(int signal)
 	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+void run_settle_output(struct run_result *res, bool within)
+{
+	if (!within && res->limit == LIMIT_OK)
+		res->limit = LIMIT_OUTPUT;
+	if (res->limit == LIMIT_OUTPUT)
+		res->status = SIGTERM;
+}
+
 /* The first reason counts. */
 static void stop_for(struct run *r, enum limit_kind why, int signal)
 {
@@ -502,9 +510,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	}
 	server_release(&r.server);
 	tree_stop(&r.tree);
-	if (!stdio_drain(&r.stdio, r.signals, run_ended_well(ret) && !r.told_to_end) &&
-	    ret->limit == LIMIT_OK)
-		ret->limit = LIMIT_OUTPUT;
+	run_settle_output(ret, stdio_drain(&r.stdio, r.signals,
+					   run_ended_well(ret) && !r.told_to_end));
 	stdio_close(&r.stdio);
 	if (r.tree.limiter)
 		settle(&r);

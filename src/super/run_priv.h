@@ -15,6 +15,9 @@ struct timespec run_wait(int64_t next_us);
 bool run_ended_well(const struct run_result *res);
 /* Does it ask for the end?  Other signals mean what the command makes of them. */
 bool run_is_end(int signal);
+/* After stdio_drain(): output that was cut ends a run in one way, whether the command was
+ * stopped for it or had ended by itself before anybody saw. */
+void run_settle_output(struct run_result *res, bool within);
 /* Block what is passed on to the command, and read it from *ret_fd. */
 int run_watch_signals(int *ret_fd, struct cordon_err *err) MUST_USE;
 

@@ -238,8 +238,7 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 		rc = loop(&x, err);
 	}
 	stdio_wait(&x.stdio);
-	if (!stdio_drain(&x.stdio, x.signals, run_ended_well(ret)) && ret->limit == LIMIT_OK)
-		ret->limit = LIMIT_OUTPUT;
+	run_settle_output(ret, stdio_drain(&x.stdio, x.signals, run_ended_well(ret)));
 	stdio_close(&x.stdio);
 	fd_close(&x.signals);
 	caller_release(&caller);

@@ -433,14 +433,15 @@ size_t stdio_poll(struct stdio *s, struct pollfd *fds)
 	return n;
 }
 
-/* What was read: kept, or waiting to be written.  False: over the limit. */
-static bool take(struct stdio *s, struct stream *t, size_t n)
+/* What was read: kept, or waiting to be written. */
+static void take(struct stdio *s, struct stream *t, size_t n)
 {
 	int which = t->output;
 	size_t fits = n;
 
 	if (which >= 0 && (int64_t)n > s->left) {
 		fits = (size_t)s->left;
+		s->over = t->cut = true;
 		if (s->truncated)
 			s->truncated[which] = true;
 	}
@@ -451,26 +452,24 @@ static bool take(struct stdio *s, struct stream *t, size_t n)
 	else
 		t->end = fits;
 	t->begin = 0;
-	return fits == n;
 }
 
-static bool read_some(struct stdio *s, struct stream *t)
+static void read_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
 
 	if (!is_ready(t->from, POLLIN) || (t->from == 0 && !is_our_keyboard(s)))
-		return true;
+		return;
 	n = read(t->from, t->room, STREAM_ROOM);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
+		return;
 	/* We are in the background by now. */
 	if (n < 0 && errno == EIO && t->from == 0 && s->keyboard && !in_foreground())
-		return true;
-	if (n <= 0) {		/* the end; a pty says EIO */
-		end_stream(s, t);
-		return true;
-	}
-	return take(s, t, (size_t)n);
+		return;
+	if (n > 0)
+		take(s, t, (size_t)n);
+	else
+		end_stream(s, t);	/* the end; a pty says EIO */
 }
 
 /* Where there is room: as much as surely fits, if the descriptor could not be
@@ -525,11 +524,9 @@ static void lend(struct stdio *s, struct stream *t)
 
 bool stdio_move(struct stdio *s)
 {
-	bool within = true;
-
 	if (s->ask_at_us && run_now_us() >= s->ask_at_us)
 		(void)is_our_keyboard(s);
-	for (size_t i = 0; i < s->n_streams && within; i++) {
+	for (size_t i = 0; i < s->n_streams; i++) {
 		struct stream *t = &s->streams[i];
 
 		if (t->open && t->lends)
@@ -537,9 +534,9 @@ bool stdio_move(struct stdio *s)
 		if (t->open && t->begin < t->end)
 			write_some(s, t);
 		if (t->open && !t->lends && t->begin == t->end)
-			within = read_some(s, t);
+			read_some(s, t);
 	}
-	return within;
+	return !s->over;
 }
 
 void stdio_wait(struct stdio *s)
@@ -577,31 +574,41 @@ static bool wait_for_reader(const struct stream *t, int signals, int64_t end_us)
 	return !fds[1].revents || !is_told_to_end(signals);
 }
 
-/* Input has no more use; output ends at the end of its pipe, or where nothing
- * more comes: a writer outside the tree may hold the other end. */
+/* One step of an output: written, where something was read before, else read.  A cut one is
+ * not read again: a writer outside the tree may hold the other end. */
+static bool drain_some(struct stdio *s, struct stream *t, int signals, int64_t end_us,
+		       bool *waits)
+{
+	if (t->begin < t->end) {
+		*waits = *waits && wait_for_reader(t, signals, end_us);
+		write_some(s, t);
+		if (!*waits && t->begin < t->end && s->truncated)
+			s->truncated[t->output] = true;
+		return true;
+	}
+	if (t->cut || !is_ready(t->from, POLLIN))
+		return false;
+	read_some(s, t);
+	return true;
+}
+
+/* Input has no more use; output ends at the end of its pipe, where nothing more comes, or
+ * where it is cut. */
 bool stdio_drain(struct stdio *s, int signals, bool ended_well)
 {
-	int64_t end_us = ended_well ? INT64_MAX : run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
-	bool within = true, moved = true, waits = true;
+	int64_t end_us = INT64_MAX;
+	bool moved = true, waits = true;
 
-	while (moved && within && waits) {
+	while (moved && waits) {
 		moved = false;
+		if (end_us == INT64_MAX && (s->over || !ended_well))
+			end_us = run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
 		for (size_t i = 0; i < s->n_streams; i++) {
 			struct stream *t = &s->streams[i];
 
-			if (!t->open || t->output < 0)
-				continue;
-			if (t->begin < t->end) {
-				waits = waits && wait_for_reader(t, signals, end_us);
-				write_some(s, t);
-				moved = true;
-				if (!waits && t->begin < t->end && s->truncated)
-					s->truncated[t->output] = true;
-			} else if (is_ready(t->from, POLLIN)) {
-				within = read_some(s, t);
-				moved = true;
-			}
+			if (t->open && t->output >= 0)
+				moved |= drain_some(s, t, signals, end_us, &waits);
 		}
 	}
-	return within;
+	return !s->over;
 }

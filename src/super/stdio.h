@@ -16,6 +16,7 @@ struct stream {
 	char *room;		/* STREAM_ROOM bytes, read and not yet written */
 	size_t begin, end;
 	bool open;
+	bool cut;		/* more came than the limit lets pass */
 	bool lends;		/* `from` is a pipe that keeps what the command has not read */
 	size_t lent;		/* bytes of it that `to` has as well */
 	size_t n_lent;		/* of all time before */
@@ -37,6 +38,7 @@ struct stdio {
 	int master;			/* of the terminal inside, or -1 */
 	struct termios saved;
 	int64_t left;			/* bytes of output that may still come */
+	bool over;			/* more came: for good, whoever ends the command */
 	bool *truncated;		/* of stdout and stderr, or NULL */
 };
 
@@ -64,7 +66,8 @@ bool stdio_move(struct stdio *s);
  * moment later.  Waits for that, but not for those who keep the terminal open. */
 void stdio_wait(struct stdio *s);
 /* Everything that is left, once all writers are gone; of what nobody reads it is given up
- * when a signal ends us, or soon where the run was ended. */
+ * when a signal ends us, or soon where the run was ended.  False: the output limit is over,
+ * since before or only now. */
 bool stdio_drain(struct stdio *s, int signals, bool ended_well);
 /* The caller's terminal changed its size. */
 void stdio_resize(struct stdio *s);

@@ -300,6 +300,43 @@ cordon needs 80; raise it and try again" ]
 	[ "$("$cordon" run --output 1000 -- yes | wc -c)" -eq 1000 ]
 }
 
+@test "output that was cut has met its limit, also where the command ended before that was seen" {
+	for _ in {1..30}; do
+		run "$cordon" run --output 1000 --json -- head -c 2000 /dev/zero
+		[ "$status" -eq 143 ]
+		json "d['limit'] == 'output' and d['signal'] == 15 and d['exit_code'] is None"
+		json "len(d['stdout']) == 1000 and d['stdout_truncated']"
+		status=0
+		"$cordon" run --output 1000 -- head -c 2000 /dev/zero >out 2>err || status=$?
+		[ "$status" -eq 143 ]
+		[ "$(stat -c %s out)" -eq 1000 ]
+	done
+	# Whatever it answers to the signal.
+	run "$cordon" run --output 1000 --json -c 'trap "exit 0" TERM; while :; do echo x; done'
+	[ "$status" -eq 143 ]
+	json "d['limit'] == 'output'"
+	# All that may come, and no more.
+	run "$cordon" run --output 1000 --json -- head -c 1000 /dev/zero
+	[ "$status" -eq 0 ]
+	json "d['limit'] is None and not d['stdout_truncated']"
+}
+
+@test "both streams count together, and each says that it was cut" {
+	run "$cordon" run --output 1000 --json -c 'head -c 600 /dev/zero; head -c 600 /dev/zero >&2'
+	[ "$status" -eq 143 ]
+	json "d['limit'] == 'output' and len(d['stdout']) + len(d['stderr']) == 1000"
+	run "$cordon" run --output 1000 --json -c 'head -c 2000 /dev/zero; echo x >&2; sleep 1'
+	json "d['stdout_truncated'] and len(d['stdout']) + len(d['stderr']) == 1000"
+}
+
+@test "without a cordon the output limit ends in the same way" {
+	for _ in {1..10}; do
+		run "$cordon" run --no-sandbox --output 1000 --json -- head -c 2000 /dev/zero
+		[ "$status" -eq 143 ]
+		json "d['limit'] == 'output' and len(d['stdout']) == 1000"
+	done
+}
+
 @test "file size" {
 	run "$cordon" run --file-size 1M --json -- dd if=/dev/zero of=big bs=1M count=3 status=none
 	[ "$status" -ne 0 ]

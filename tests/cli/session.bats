@@ -136,6 +136,19 @@ except OSError:
 	run -2 "$cordon" session exec s
 }
 
+@test "output that was cut has met its limit, whoever ends the command" {
+	start --output 1000
+	for _ in {1..30}; do
+		run "$cordon" session exec --json s -- head -c 2000 /dev/zero
+		[ "$status" -eq 143 ]
+		json "d['limit'] == 'output' and d['signal'] == 15 and len(d['stdout']) == 1000"
+	done
+	status=0
+	inside yes >out 2>err || status=$?
+	[ "$status" -eq 143 ]
+	[ "$(stat -c %s out)" -eq 1000 ]
+}
+
 @test "the time of one command; the others go on" {
 	start
 	mark=$(marker)
