@@ -70,6 +70,9 @@ int say_result(struct result_file *file, const char *name, int code, int rc,
 	       struct cordon_answer *answer, const struct cordon_err *err)
 {
 	say_start();
+	/* As with the command's own output: a terminal does not stop a run in the background,
+	 * whose limit would be told to nobody who waits for its end. */
+	signal(SIGTTOU, SIG_IGN);
 	if (file && result_file_close(file, answer->text) < 0) {
 		say_usage("--result: cannot write '%s'", name);
 		code = 125;

@@ -449,12 +449,13 @@ static int start_record(struct attempt *a, struct cordon_err *err)
 static int end_run(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 		   struct cordon_err *err)
 {
+	struct tell_how how = { .json = a->o->json, .capture = a->o->capture };
 	int rc;
 
 	run_report_end(&a->reporter, &a->plan);
+	a->res.limit_value = limit_kind_value(a->res.limit, &a->plan.limits);
 	*ret_code = run_result_code(&a->res);
-	rc = tell_result(a->c, &(struct tell_how){ a->o->json, a->o->capture }, &a->res, &a->plan,
-			 ret, err);
+	rc = tell_result(a->c, &how, &a->res, &a->plan, ret, err);
 	run_result_release(&a->res);
 	return rc;
 }

@@ -122,7 +122,8 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 	cleanup_composition struct composition c;
 	struct plan plan = { .argv = options->command, .backend = "process",
 			     .profile = "worktree" };
-	struct tell_how how = { .json = options->json, .capture = options->capture };
+	struct tell_how how = { .json = options->json, .capture = options->capture,
+				.session = true };
 	cleanup_fd int fd = -1;
 	struct session_exec e;
 	struct run_result res;
@@ -138,6 +139,7 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 	if (fd >= 0 && session_exec(fd, &e, &c.arena, &res, &plan, &res.err) < 0)
 		res.started = false;
 	*ret_code = run_result_code(&res);
+	how.timeout_ms = e.timeout_ms;
 	rc = tell_result(&c, &how, &res, &plan, ret, err);
 	run_result_release(&res);
 	return rc;

@@ -3,6 +3,8 @@
 
 #include "base/limits.h"
 #include "lib/answer.h"
+#include "policy/field.h"
+#include "policy/quantity.h"
 
 /* Why nothing was run, and what to do: one line of the hint a line. */
 static void say_refusal(struct composition *c, const struct run_result *res)
@@ -59,6 +61,52 @@ static void say_denials(struct composition *c, const struct run_result *res)
 			   res->audit.problem ? "" : " (see the audit log)");
 }
 
+static void print_count(int64_t n, struct buf *out)
+{
+	buf_printf(out, "%lld", (long long)n);
+}
+
+static void print_seconds(int64_t ms, struct buf *out)
+{
+	print_count(ms / 1000, out);
+}
+
+/* What a limit is called where it is set, and how its value is written there. */
+static const struct {
+	enum field_id field;
+	const char *option;
+	void (*print)(int64_t value, struct buf *out);
+} limits[] = {
+	[LIMIT_WALL] = { F_LIMITS_TIMEOUT, "--timeout", quantity_print_duration },
+	[LIMIT_CPU] = { F_LIMITS_CPU_SECONDS, "--cpu-seconds", print_seconds },
+	[LIMIT_MEMORY] = { F_LIMITS_MEMORY, "--memory", quantity_print_size },
+	[LIMIT_PROCESSES] = { F_LIMITS_PROCESSES, "--processes", print_count },
+	[LIMIT_FILE_SIZE] = { F_LIMITS_FILE_SIZE, "--file-size", quantity_print_size },
+	[LIMIT_OUTPUT] = { F_LIMITS_OUTPUT, "--output", quantity_print_size },
+	[LIMIT_DISK] = { F_LIMITS_DISK, "--disk", quantity_print_size },
+};
+static_assert(ARRAY_SIZE(limits) == N_LIMIT_KINDS, "a limit that nobody sets");
+
+/* Which limit ended it, and who sets that: a line of a policy, which no option raises,
+ * or an option. */
+static void say_limit(struct composition *c, const struct tell_how *o, const struct run_result *res)
+{
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+	enum field_id field = limits[res->limit].field;
+	struct place at = c->policy.base.f[field].at;
+	bool own = res->limit == LIMIT_WALL && res->limit_value == o->timeout_ms;
+
+	buf_printf(&line, "cordon: ended by %s (", fields[field].key);
+	limits[res->limit].print(res->limit_value, &line);
+	buf_puts(&line, "); ");
+	if (at.line)
+		place_print(at, &line);
+	else
+		buf_puts(&line, limits[res->limit].option);
+	buf_puts(&line, o->session && !own ? " of session start sets it" : " sets it");
+	diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
+}
+
 static void say_lost(struct composition *c, const struct run_audit *a)
 {
 	if (a->lost)
@@ -111,6 +159,8 @@ int tell_result(struct composition *c, const struct tell_how *o, const struct ru
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	if (!o->capture)
 		say_denials(c, res);
+	if (!o->capture && res->limit != LIMIT_OK)
+		say_limit(c, o, res);
 	say_lost(c, &res->audit);
 	return answer_fill(ret, true, &out, c, 0, err);
 }

@@ -8,6 +8,8 @@
 struct tell_how {
 	bool json;		/* the answer is the result */
 	bool capture;		/* nobody reads lines of ours */
+	bool session;		/* its limits were set where the session started */
+	int64_t timeout_ms;	/* but for this one, of the command alone */
 };
 
 /* What cordon itself has to say goes to the answer's problems. */

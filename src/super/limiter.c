@@ -59,6 +59,23 @@ const char *limit_kind_name(enum limit_kind kind)
 	return limit_kind_str[kind];
 }
 
+int64_t limit_kind_value(enum limit_kind kind, const struct plan_limits *limits)
+{
+	const int64_t values[] = {
+		[LIMIT_OK] = 0,
+		[LIMIT_WALL] = limits->wall_ms,
+		[LIMIT_CPU] = limits->cpu_ms,
+		[LIMIT_MEMORY] = limits->memory,
+		[LIMIT_PROCESSES] = limits->processes,
+		[LIMIT_FILE_SIZE] = limits->file_size,
+		[LIMIT_OUTPUT] = limits->output,
+		[LIMIT_DISK] = limits->roots,
+	};
+
+	static_assert(ARRAY_SIZE(values) == N_LIMIT_KINDS, "a limit without a value");
+	return values[kind];
+}
+
 int64_t limiter_now_us(void)
 {
 	struct timespec ts;

@@ -33,6 +33,8 @@ enum limit_kind {
 };
 /* "wall", "cpu", …: as in the result; "ok" for none. */
 const char *limit_kind_name(enum limit_kind kind);
+/* What it is set to; LIMIT_DISK is about roots.  0 for none. */
+int64_t limit_kind_value(enum limit_kind kind, const struct plan_limits *limits);
 
 struct limiter;
 

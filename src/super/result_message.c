@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum number { NR_STARTED, NR_EXEC_ERRNO, NR_STATUS, NR_LIMIT, NR_OOM, NR_DURATION, NR_CPU, NR_RSS,
-	      NR_PEAK, NR_ENFORCED, NR_LACKING, NR_ERR_CODE, NR_LEFT_OUT, N_NUMBERS };
+	      NR_PEAK, NR_ENFORCED, NR_LACKING, NR_ERR_CODE, NR_LEFT_OUT,
+	      NR_LIMIT_VALUE, N_NUMBERS };
 enum text { TEXT_RUN_ID, TEXT_BLOCKED, TEXT_ERR, TEXT_BACKEND, TEXT_PROFILE, N_TEXTS };
 static_assert(N_NUMBERS <= (int)N_CONTROL_NUMBERS, "a result has more numbers than a message");
 
@@ -36,6 +37,7 @@ void result_message_put(struct control_out *o, const struct run_result *res,
 	n[NR_EXEC_ERRNO] = res->exec_errno;
 	n[NR_STATUS] = res->status;
 	n[NR_LIMIT] = res->limit;
+	n[NR_LIMIT_VALUE] = res->limit_value;
 	n[NR_OOM] = res->oom_killed;
 	n[NR_DURATION] = res->duration_ms;
 	n[NR_CPU] = res->usage.cpu_ms;
@@ -93,6 +95,7 @@ int result_message_take(const struct control_message *m, struct arena *a, struct
 	res->started = n[NR_STARTED];
 	res->exec_errno = (int)n[NR_EXEC_ERRNO];
 	res->status = (int)n[NR_STATUS];
+	res->limit_value = n[NR_LIMIT_VALUE];
 	/* The output is counted by who reads it. */
 	if (res->limit == LIMIT_OK)
 		res->limit = (enum limit_kind)n[NR_LIMIT];

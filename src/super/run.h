@@ -27,6 +27,7 @@ struct run_result {
 	int status;			/* of wait(2) */
 	const char *blocked;		/* the message of a refused command, or NULL */
 	enum limit_kind limit;
+	int64_t limit_value;		/* bytes, ms or a number, where a limit ended it */
 	bool oom_killed;
 	struct buf out[2];		/* captured stdout and stderr */
 	bool truncated[2];

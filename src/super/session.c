@@ -37,6 +37,7 @@ struct command {
 	struct client *client;		/* NULL: gone */
 	int id;
 	struct run_result res;
+	int64_t wall_ms, file_size;	/* its own limits; the others are the tree's */
 	int64_t begin_us, deadline_us, kill_at_us;
 	int64_t end_at_us;		/* and what does not end then ends with everything */
 	struct command *next;
@@ -94,6 +95,16 @@ static int send_result(const struct client *client, const struct run_result *res
 	return control_send(client->fd, &o, &ignored);
 }
 
+/* What the limit that ended it was set to. */
+static int64_t find_limit(const struct session *s, const struct command *c)
+{
+	struct plan_limits limits = s->tree.limits;
+
+	limits.wall_ms = c->wall_ms;
+	limits.file_size = c->file_size;
+	return limit_kind_value(c->res.limit, &limits);
+}
+
 /* It has ended, or was never started: the reason is in its result. */
 static void end_command(struct session *s, struct command *c)
 {
@@ -107,6 +118,7 @@ static void end_command(struct session *s, struct command *c)
 	if (c->res.limit == LIMIT_OK && WIFSIGNALED(c->res.status) &&
 	    WTERMSIG(c->res.status) == SIGXFSZ)
 		c->res.limit = LIMIT_FILE_SIZE;
+	c->res.limit_value = find_limit(s, c);
 	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)
 		err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s", s->why);
 	run_report_command_end(s->tree.reporter, c->id, &c->res);
@@ -200,6 +212,8 @@ static int start_command(struct session *s, struct command *c, const struct cont
 	native.io = io;
 	if (native_command_send(&s->tree.child, c->id, &native, err) < 0)
 		return -1;
+	c->wall_ms = wall_ms;
+	c->file_size = plan->limits.file_size;
 	c->deadline_us = run_later_us(c->begin_us, wall_ms);
 	return 0;
 }

@@ -239,6 +239,8 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 	}
 	stdio_wait(&x.stdio);
 	run_settle_output(ret, stdio_drain(&x.stdio, x.signals, run_ended_well(ret)));
+	if (ret->limit == LIMIT_OUTPUT)
+		ret->limit_value = hello.head.numbers[HELLO_OUTPUT];
 	stdio_close(&x.stdio);
 	fd_close(&x.signals);
 	caller_release(&caller);

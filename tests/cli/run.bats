@@ -321,6 +321,37 @@ cordon needs 80; raise it and try again" ]
 	json "d['limit'] is None and not d['stdout_truncated']"
 }
 
+@test "a limit that ended the run is told, with its value and what sets it" {
+	told() { # WANT OPTION…
+		local want=$1
+		shift
+		"$cordon" run "$@" >/dev/null 2>err || true
+		[ "$(grep -a '^cordon: ' err)" = "cordon: ended by $want sets it" ]
+	}
+	told 'limits.timeout (500ms); --timeout' --timeout 500ms -- sleep 9
+	told 'limits.output (1K); --output' --output 1K -- yes
+	told 'limits.memory (64M); --memory' -m 64M -- /usr/bin/python3 -c 'x = bytearray(300 << 20)'
+	told 'limits.cpu_seconds (1); --cpu-seconds' --cpu-seconds 1 -c 'while :; do :; done'
+	told 'limits.disk (1M); --disk' --disk 1M -c 'head -c 5M /dev/zero >f; sleep 9'
+	told 'limits.file_size (1K); --file-size' --file-size 1K -c 'exec head -c 5K /dev/zero >g'
+	"$cordon" run --no-sandbox --timeout 500ms -- sleep 9 2>err || true
+	grep -qx 'cordon: ended by limits.timeout (500ms); --timeout sets it' err
+	# No option raises what a policy says.
+	printf '[limits]\ntimeout = "500ms"\n' >cordon.toml
+	told "limits.timeout (500ms); $work/cordon.toml:2:11" -- sleep 9
+	told 'limits.timeout (400ms); --timeout' --timeout 400ms -- sleep 9
+}
+
+@test "a limit is told beside a result in a file, and in the result alone with --json" {
+	run --separate-stderr "$cordon" run --timeout 500ms --json -- sleep 9
+	[ -z "$stderr" ]
+	json "d['limit'] == 'wall'"
+	run --separate-stderr "$cordon" run --timeout 500ms --result r.json -- sleep 9
+	[ "$stderr" = 'cordon: ended by limits.timeout (500ms); --timeout sets it' ]
+	run --separate-stderr "$cordon" run --timeout 9s -- true
+	[ -z "$stderr" ]
+}
+
 @test "both streams count together, and each says that it was cut" {
 	run "$cordon" run --output 1000 --json -c 'head -c 600 /dev/zero; head -c 600 /dev/zero >&2'
 	[ "$status" -eq 143 ]

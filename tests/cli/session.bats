@@ -149,6 +149,20 @@ except OSError:
 	[ "$(stat -c %s out)" -eq 1000 ]
 }
 
+@test "a limit that ended a command is told, and where it was set" {
+	start --output 1K -m 64M --timeout 1s
+	run "$cordon" session exec --timeout 500ms s -- sleep 9
+	[ "$output" = 'cordon: ended by limits.timeout (500ms); --timeout sets it' ]
+	run inside sleep 9
+	[ "$output" = 'cordon: ended by limits.timeout (1s); --timeout of session start sets it' ]
+	run --separate-stderr inside yes
+	[ "$stderr" = 'cordon: ended by limits.output (1K); --output of session start sets it' ]
+	run --separate-stderr "$cordon" session exec --json --timeout 500ms s -- sleep 9
+	[ -z "$stderr" ]
+	run inside /usr/bin/python3 -c 'x = bytearray(300 << 20)'
+	[ "$output" = 'cordon: ended by limits.memory (64M); --memory of session start sets it' ]
+}
+
 @test "the time of one command; the others go on" {
 	start
 	mark=$(marker)
