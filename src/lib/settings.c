@@ -146,6 +146,15 @@ static int add_values(struct composition *c, enum field_id id, const struct fiel
 	return 0;
 }
 
+/* A read root that a writable one covers. */
+static int protect_root(struct composition *c, struct item root)
+{
+	const struct field_value one = { .set = true, .at = root.at, .items = &root, .n = 1 };
+
+	root.value = STR(READ_ROOT_NOTE);
+	return add_values(c, F_FILES_PROTECT, &one);
+}
+
 /* -r inside a writable root keeps that part from being written. */
 static int add_read(struct composition *c, const struct field_value *more)
 {
@@ -153,9 +162,9 @@ static int add_read(struct composition *c, const struct field_value *more)
 
 	if (write_out_default(c, F_FILES_WRITE) < 0)
 		return -1;
-	return add_values(c, item_find_covering(KIND_ROOTS, write, more->items) ? F_FILES_PROTECT
-										 : F_FILES_READ,
-			  more);
+	return item_find_covering(KIND_ROOTS, write, more->items)
+		       ? protect_root(c, more->items[0])
+		       : add_values(c, F_FILES_READ, more);
 }
 
 /* -w around a root that a file names for reading alone keeps that one from
@@ -169,16 +178,12 @@ static int add_write(struct composition *c, const struct field_value *more)
 	if (write_out_default(c, F_FILES_WRITE) < 0)
 		return -1;
 	read = base->f[F_FILES_READ];
-	for (size_t i = 0; i < read.n; i++) {
-		const struct field_value one = { .set = true, .at = read.items[i].at,
-						 .items = &read.items[i], .n = 1 };
-
+	for (size_t i = 0; i < read.n; i++)
 		if (!str_eq(read.items[i].text, root->text) &&
 		    path_within(read.items[i].text.s, root->text.s) &&
 		    !item_find_covering(KIND_ROOTS, &base->f[F_FILES_WRITE], &read.items[i]) &&
-		    add_values(c, F_FILES_PROTECT, &one) < 0)
+		    protect_root(c, read.items[i]) < 0)
 			return -1;
-	}
 	if (base->f[F_FILES_READ].set && append(c, base, F_FILES_READ, more) < 0)
 		return -1;
 	return add_values(c, F_FILES_WRITE, more);

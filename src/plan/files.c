@@ -55,10 +55,10 @@ static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights
 	m->access = f->plan->n_accesses;
 }
 
-void files_add_guarded(struct files *f, const char *name)
+void files_add_guarded(struct files *f, struct plan_guarded guarded)
 {
 	struct plan *p = f->plan;
-	const char **g =
+	struct plan_guarded *g =
 		arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
 
 	if (!g) {
@@ -66,7 +66,7 @@ void files_add_guarded(struct files *f, const char *name)
 		return;
 	}
 	p->guarded = g;
-	p->guarded[p->n_guarded++] = name;
+	p->guarded[p->n_guarded++] = guarded;
 }
 
 /* A name of a list: absolute as it is, else below `base`. */
@@ -380,6 +380,15 @@ static int check_in_place(struct files *f)
 	return 0;
 }
 
+static void guard_alias(struct files *f, struct plan_guarded g, const char *path,
+			const char *target)
+{
+	if (!path_within(g.name, target) || strcmp(g.name, target) == 0)
+		return;
+	g.name = files_below(f, path, g.name + strlen(target) + 1);
+	files_add_guarded(f, g);
+}
+
 /* Other names of roots: where nothing else is, and no way to anything else.  What
  * may not be made below a root may not be made by that name either; rights are
  * the root's own, since they go by what a place is. */
@@ -403,9 +412,7 @@ static int add_aliases(struct files *f)
 					       "'%s' cannot be made inside, where '%s' is seen",
 					       path, p->mounts[k].target);
 		for (size_t k = 0; k < n_guarded; k++)
-			if (path_within(p->guarded[k], target) && strcmp(p->guarded[k], target))
-				files_add_guarded(f, files_below(f, path, p->guarded[k] +
-								 strlen(target) + 1));
+			guard_alias(f, p->guarded[k], path, target);
 	}
 	p->aliases = r->aliases;
 	p->n_aliases = r->n_aliases;

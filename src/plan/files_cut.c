@@ -18,17 +18,33 @@ static bool is_protected(const struct files *f, const char *path)
 	return false;
 }
 
-/* What exists is mounted read-only over itself, what does not is guarded. */
-static void protect(struct files *f, const char *path)
+/* It is guarded for another cause as well. */
+static void add_cause(struct files *f, const struct plan_guarded *g)
 {
+	for (size_t i = 0; i < f->plan->n_guarded; i++) {
+		struct plan_guarded *old = &f->plan->guarded[i];
+
+		if (strcmp(old->name, g->name) == 0 && g->cause > old->cause)
+			*old = *g;
+	}
+}
+
+/* What exists is mounted read-only over itself, what does not is guarded. */
+static void protect(struct files *f, const char *path, enum guard_cause cause, const char *by)
+{
+	struct plan_guarded g = { path, cause, by };
 	struct plan_mount *m;
 
-	if (!files_is_within(f, F_FILES_WRITE, path) || is_protected(f, path))
+	if (!files_is_within(f, F_FILES_WRITE, path))
 		return;
+	if (is_protected(f, path)) {
+		add_cause(f, &g);
+		return;
+	}
 	m = files_add_mount(f, MOUNT_RO, path, path);
 	m->optional = true;
 	m->keep = true;
-	files_add_guarded(f, path);
+	files_add_guarded(f, g);
 }
 
 /* In a linked worktree `.git` is a file which says where the rest is. */
@@ -54,13 +70,14 @@ static bool has_root_in(const struct files *f, enum field_id id, const char *pat
 	return false;
 }
 
-static void protect_below(struct files *f, const char *root, const char *const *names)
+static void protect_below(struct files *f, const char *root, const char *const *names,
+			  const char *set)
 {
 	for (size_t i = 0; names[i]; i++) {
 		const char *path = files_below(f, root, names[i]);
 
 		if (!has_root_in(f, F_FILES_WRITE, path))
-			protect(f, path);
+			protect(f, path, CAUSE_SET, set);
 	}
 }
 
@@ -68,9 +85,10 @@ static void protect_below(struct files *f, const char *root, const char *const *
  * of it, or a repository without one. */
 static void protect_git_folder(struct files *f, const char *root)
 {
-	protect_below(f, root, protect_git_folder_names);
+	protect_below(f, root, protect_git_folder_names, "git");
 	for (size_t i = 0; guard_worktrees[i]; i++)
-		files_add_guarded(f, files_below(f, root, guard_worktrees[i]));
+		files_add_guarded(f, (struct plan_guarded){
+				files_below(f, root, guard_worktrees[i]), CAUSE_SET, "git" });
 }
 
 static void add_protected_sets(struct files *f, const char *root)
@@ -83,7 +101,7 @@ static void add_protected_sets(struct files *f, const char *root)
 
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (files_has_word(f, F_FILES_PROTECT, sets[i].word))
-			protect_below(f, root, sets[i].names);
+			protect_below(f, root, sets[i].names, sets[i].word);
 	if (files_has_word(f, F_FILES_PROTECT, "git")) {
 		protect_git_file(f, root);
 		if (str_ends(str_from(root), ".git"))
@@ -140,7 +158,8 @@ static int add_pattern(struct files *f, enum field_id id, const char *pattern, b
 		return err_nomem(f->err);
 	p->names = names;
 	p->names[p->n_names++] = name;
-	files_add_guarded(f, guarded);
+	files_add_guarded(f, (struct plan_guarded){ guarded, mask ? CAUSE_DENY : CAUSE_ENTRY,
+						    pattern });
 	return 0;
 }
 
@@ -164,37 +183,40 @@ static void protect_roots(struct files *f)
 		protect_git_folder(f, f->request->git_folders.paths[i]);
 	for (size_t i = 0; i < f->request->git_files.n; i++)
 		if (!has_root_in(f, F_FILES_WRITE, f->request->git_files.paths[i]))
-			protect(f, f->request->git_files.paths[i]);
+			protect(f, f->request->git_files.paths[i], CAUSE_SET, "git");
 }
 
 /* An entry of the policy: as it is written, and what it leads to. */
 static int for_each_path(struct files *f, enum field_id id,
-			 int (*act)(struct files *f, const char *path))
+			 int (*act)(struct files *f, const struct item *item,
+				    const char *path))
 {
 	const struct field_value *v = files_list(f, id);
 
 	for (size_t i = 0; i < v->n; i++) {
 		const struct item *item = &v->items[i];
 
-		if (act(f, item->text.s) < 0 || (item->real && act(f, item->real) < 0))
+		if (act(f, item, item->text.s) < 0 ||
+		    (item->real && act(f, item, item->real) < 0))
 			return err_locate(f->err, item->at);
 	}
 	return 0;
 }
 
 /* Words are sets.  A folder above roots means all of them. */
-static int protect_entry(struct files *f, const char *path)
+static int protect_entry(struct files *f, const struct item *item, const char *path)
 {
 	const struct field_value *write = files_list(f, F_FILES_WRITE);
+	enum guard_cause cause = str_is(item->value, READ_ROOT_NOTE) ? CAUSE_READ : CAUSE_ENTRY;
 
 	if (is_pattern(path))
 		return add_pattern(f, F_FILES_PROTECT, path, false);
 	if (path[0] != '/')
 		return 0;
-	protect(f, path);
+	protect(f, path, cause, item->text.s);
 	for (size_t i = 0; i < write->n; i++)
 		if (path_within(write->items[i].text.s, path))
-			protect(f, write->items[i].text.s);
+			protect(f, write->items[i].text.s, cause, item->text.s);
 	return 0;
 }
 
@@ -209,9 +231,10 @@ int files_add_protected(struct files *f)
 	 * GAP: one that is there already can be removed; nothing is walked. */
 	for (size_t i = 0; any && files_has_word(f, F_FILES_PROTECT, "agent-config") &&
 			   protect_anywhere[i]; i++)
-		files_add_guarded(f, protect_anywhere[i]);
+		files_add_guarded(f, (struct plan_guarded){ protect_anywhere[i], CAUSE_SET,
+							    "agent-config" });
 	for (size_t i = 0; i < f->request->policy_files.n; i++)
-		protect(f, f->request->policy_files.paths[i]);
+		protect(f, f->request->policy_files.paths[i], CAUSE_POLICY, "");
 	return 0;
 }
 
@@ -254,12 +277,12 @@ static int mask_credentials(struct files *f, const char *home)
 			continue;
 		mask(f, path);
 		if (files_is_within(f, F_FILES_WRITE, path))
-			files_add_guarded(f, path);
+			files_add_guarded(f, (struct plan_guarded){ path, CAUSE_CREDENTIAL, path });
 	}
 	return 0;
 }
 
-static int deny_entry(struct files *f, const char *path)
+static int deny_entry(struct files *f, const struct item *item, const char *path)
 {
 	if (strcmp(path, "/") == 0)
 		return err_set(f->err, CORDON_E_HOST,
@@ -267,7 +290,7 @@ static int deny_entry(struct files *f, const char *path)
 	if (is_pattern(path))
 		return add_pattern(f, F_FILES_DENY, path, true);
 	mask(f, path);
-	files_add_guarded(f, path);
+	files_add_guarded(f, (struct plan_guarded){ path, CAUSE_DENY, item->text.s });
 	return 0;
 }
 
@@ -306,7 +329,7 @@ static bool hide(struct files *f, const char *path)
 		return false;
 	mask(f, path);
 	if (files_is_within(f, F_FILES_WRITE, path))
-		files_add_guarded(f, path);
+		files_add_guarded(f, (struct plan_guarded){ path, CAUSE_OWN, "" });
 	return true;
 }
 

@@ -17,7 +17,7 @@ struct files {
 /* Each sets `failed` where there is no memory, and gives something harmless back. */
 struct plan_mount *files_add_mount(struct files *f, enum plan_mount_kind kind, const char *source,
 				   const char *target);
-void files_add_guarded(struct files *f, const char *name);
+void files_add_guarded(struct files *f, struct plan_guarded guarded);
 /* A name of a list: absolute as it is, else below `base`. */
 const char *files_below(struct files *f, const char *base, const char *name);
 

@@ -98,6 +98,25 @@ struct plan_rule {
 	const char *message;	/* what is said when it blocks something */
 };
 
+/* Why a name may not be made.  Where more than one holds, the last is told: what allows the
+ * others would not do. */
+enum guard_cause {
+	CAUSE_SET,		/* of files.protect; `by` is its word */
+	CAUSE_ENTRY,		/* of files.protect */
+	CAUSE_READ,		/* a read-only root inside a writable one */
+	CAUSE_CREDENTIAL,	/* a place of credentials */
+	CAUSE_DENY,		/* an entry of files.deny */
+	CAUSE_POLICY,		/* a policy's file */
+	CAUSE_OWN,		/* a place of cordon's own */
+	N_GUARD_CAUSES
+};
+
+struct plan_guarded {
+	const char *name;
+	enum guard_cause cause;
+	const char *by;		/* the set, entry or path that it comes from */
+};
+
 /* INT64_MAX: none. */
 struct plan_limits {
 	int64_t memory;			/* bytes of the tree */
@@ -161,7 +180,7 @@ struct plan {
 	/* Names that may not be made, renamed to or linked to: absolute paths
 	 * inside, or two stars, a slash and a name for any depth; with `*` for any
 	 * text in a component. */
-	const char **guarded;
+	struct plan_guarded *guarded;
 	size_t n_guarded, cap_guarded;
 	const char *live_root;		/* the folder of live runs, never seen inside */
 	bool mask_live_root;		/* a root covers it */

@@ -147,7 +147,7 @@ static void print_files(const struct plan *p, struct buf *out)
 			   "command", p->rules[i].text);
 	for (size_t i = 0; i < p->n_guarded; i++)
 		buf_printf(out, "guard      %-12s %s: seccomp notification\n", "no creation",
-			   p->guarded[i]);
+			   p->guarded[i].name);
 	print_landlock(p->landlock, out);
 	for (size_t i = 0; i < p->n_accesses; i++)
 		buf_printf(out, "landlock   %-12s %s%s\n", rights_word(p->accesses[i].rights),

@@ -172,6 +172,7 @@ static int protect_path(struct reader *r, struct section *s, const struct item *
 	if (!slot)
 		return diag_error(r->diags, root->at, "out of memory");
 	*slot = *root;
+	slot->value = STR(READ_ROOT_NOTE);
 	return 0;
 }
 

@@ -45,6 +45,9 @@ struct item {
 	};
 };
 
+/* The note of what is in files.protect because it is a read root inside a writable one. */
+#define READ_ROOT_NOTE	"files.read"
+
 struct field_value {
 	bool set;
 	struct place at;	/* where it was written (lists: the whole list) */

@@ -25,11 +25,12 @@
 #include "base/err.h"
 
 struct plan;
+struct plan_guarded;
 
 #define N_GUARD_PAIRS	2	/* one alone was slower, more gained nothing on few CPUs */
 
 struct guard_options {
-	const char *const *names;	/* see struct plan: guarded */
+	const struct plan_guarded *names;
 	size_t n_names;
 	const struct plan *plan;	/* whose rules executions are judged by; NULL: none are */
 	int listener;			/* seccomp notification descriptor */
@@ -63,6 +64,7 @@ int guard_work(struct guard *g, const struct pollfd fds[N_GUARD_POLLS],
 /* One refusal.  Who shows the text escapes it before. */
 struct guard_denial {
 	uint32_t rule;		/* 1 + the number of a rule; 0: a name */
+	uint32_t name;		/* 1 + the number of the guarded name; 0: of none alone */
 	char what[4096];	/* the command, or the name (absolute inside); may be cut */
 };
 /* The next refusal.  1: read, 0: none waiting, -1: nor will there be. */

@@ -344,7 +344,7 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 
 static void report_rule(const struct guard_exec *e, const struct plan_rule *rule, const char *shown)
 {
-	guard_report(e->w, 1 + (size_t)(rule - e->w->commands->plan->rules), shown);
+	guard_report(e->w, 1 + (size_t)(rule - e->w->commands->plan->rules), NULL, shown);
 }
 
 /* May the program that stands there begin? */

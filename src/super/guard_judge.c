@@ -88,9 +88,9 @@ static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place 
 	struct str folded = { text, name_fold((struct str){ p->last, p->n_last }, text) };
 
 	for (size_t i = 0; i < a->w->names->n; i++) {
-		enum guard_verdict v = match_alias(&a->w->names->items[i], folded, p, dir);
+		const struct guard_name *name = &a->w->names->items[i];
 
-		verdict = MAX(verdict, v);
+		guard_add_verdict(&verdict, match_alias(name, folded, p, dir), name, &p->rests);
 	}
 	return verdict;
 }
@@ -176,7 +176,7 @@ static int scan(int dir, const struct str *rest, size_t n)
 
 /* Does the object at `from` hold one of these rests?  1: yes, or it can not be
  * told; or -errno.  Of what is no directory the verdict says enough. */
-static int check_rests(const struct guard_place *from, const struct guard_rests *rests,
+static int check_rests(const struct guard_place *from, struct guard_rests *rests,
 		       enum guard_verdict verdict)
 {
 	cleanup_fd int at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -189,8 +189,10 @@ static int check_rests(const struct guard_place *from, const struct guard_rests 
 		return 1;
 	if (!S_ISDIR(st.st_mode))
 		return verdict == GUARD_PREFIX || S_ISLNK(st.st_mode);
-	for (size_t i = 0; rc == 0 && i < rests->n; i++)
+	for (size_t i = 0; rc == 0 && i < rests->n; i++) {
+		rests->by = rests->items[i].name;
 		rc = scan(at, rests->items[i].parts, rests->items[i].n);
+	}
 	/* What can not be read may hold anything. */
 	return rc < 0 ? 1 : rc;
 }
@@ -200,7 +202,7 @@ static bool leads_on(enum guard_verdict verdict)
 	return verdict == GUARD_PREFIX || verdict == GUARD_LOOSE;
 }
 
-int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
+int guard_check_landing(const struct guard_place *from, struct guard_place *to,
 			enum guard_verdict verdict)
 {
 	return leads_on(verdict) ? check_rests(from, &to->rests, verdict) : verdict == GUARD_HELD;
@@ -211,7 +213,7 @@ int guard_check_landing(const struct guard_place *from, const struct guard_place
 /* What is guarded would come to stand under a name that is not, where the next
  * run finds nothing to hold.  The same with all that is mounted in a directory, which
  * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
-int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+int guard_check_leaving(const struct guard_actor *a, struct guard_place *from,
 			enum guard_verdict verdict)
 {
 	struct stat st;
@@ -228,8 +230,10 @@ int guard_check_leaving(const struct guard_actor *a, const struct guard_place *f
 		return 0;
 	if (leads_on(verdict))
 		rc = check_rests(from, &from->rests, verdict);
-	if (rc == 0)
-		rc = guard_has_mount_below(a->w, (struct str){ from->last, from->n_last }, &st);
+	if (rc)
+		return rc < 0 ? 1 : rc;
+	from->rests.by = NULL;
+	rc = guard_has_mount_below(a->w, (struct str){ from->last, from->n_last }, &st);
 	/* What can not be told may be so. */
 	return rc < 0 ? 1 : rc;
 }

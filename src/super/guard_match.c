@@ -46,21 +46,23 @@ static int check_name(const char *text, struct cordon_err *err)
 	return 0;
 }
 
-int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err)
+int guard_names_check(const struct plan_guarded *given, size_t n, struct cordon_err *err)
 {
 	if (n > MAX_GUARD_NAMES)
 		return err_set(err, CORDON_E_POLICY, "over %d guarded names", MAX_GUARD_NAMES);
 	for (size_t i = 0; i < n; i++)
-		if (check_name(texts[i], err) < 0)
+		if (check_name(given[i].name, err) < 0)
 			return -1;
 	return 0;
 }
 
-int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err)
+int guard_names_add(struct guard_names *g, const char *text, const struct guard_name *like,
+		    struct cordon_err *err)
 {
 	struct guard_name *items = arena_grow(&g->arena, g->items, g->n, &g->cap,
 					      sizeof(*g->items));
-	struct guard_name name = { .anywhere = str_starts(str_from(text), "**/") };
+	struct guard_name name = { .anywhere = str_starts(str_from(text), "**/"),
+				   .given = like->given, .cause = like->cause };
 	struct str rest = str_from(text);
 
 	if (!items)
@@ -87,15 +89,18 @@ int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *
 	return 0;
 }
 
-int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
+int guard_names_init(struct guard_names *g, const struct plan_guarded *given, size_t n,
 		     struct cordon_err *err)
 {
 	*g = (struct guard_names){ .arena = ARENA(64u << 20) };
-	if (guard_names_check(texts, n, err) < 0)
+	if (guard_names_check(given, n, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (guard_names_add(g, texts[i], err) < 0)
+	for (size_t i = 0; i < n; i++) {
+		struct guard_name like = { .given = i, .cause = given[i].cause };
+
+		if (guard_names_add(g, given[i].name, &like, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -110,7 +115,7 @@ bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_
 {
 	if (r->n == MAX_GUARD_RESTS)
 		return false;
-	r->items[r->n++] = (struct guard_rest){ name->parts + from, name->n_parts - from };
+	r->items[r->n++] = (struct guard_rest){ name, name->parts + from, name->n_parts - from };
 	return true;
 }
 
@@ -164,6 +169,16 @@ static enum guard_verdict match_from(const struct guard_name *name, const struct
 	return guard_on_the_way(name, n);
 }
 
+void guard_add_verdict(enum guard_verdict *verdict, enum guard_verdict more,
+		       const struct guard_name *by, struct guard_rests *rests)
+{
+	if (more == GUARD_FREE || more < *verdict ||
+	    (more == *verdict && rests->by && by->cause <= rests->by->cause))
+		return;
+	*verdict = more;
+	rests->by = by;
+}
+
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 			       struct guard_rests *ret_rests)
 {
@@ -171,6 +186,7 @@ enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 	struct folded f;
 
 	ret_rests->n = 0;
+	ret_rests->by = NULL;
 	if (!fold_path(path, &f))
 		return GUARD_HELD;
 	for (size_t i = 0; i < g->n; i++) {
@@ -179,9 +195,9 @@ enum guard_verdict guard_match(const struct guard_names *g, struct str path,
 		for (size_t from = 0; from <= last; from++) {
 			enum guard_verdict v = match_from(&g->items[i], &f, from, ret_rests);
 
-			verdict = MAX(verdict, v);
+			guard_add_verdict(&verdict, v, &g->items[i], ret_rests);
 			if (v == GUARD_HELD)
-				return v;
+				break;
 		}
 	}
 	return verdict;

@@ -255,7 +255,9 @@ static int look_at(struct guard_actor *a, const struct guard_place *p, bool held
 		return -EISDIR;
 	/* What was there at the start has a mount over it; a name that is held in any
 	 * folder has none. */
-	return held && S_ISREG(st.st_mode) && may_change(a) ? guard_refuse(a, p->path) : 0;
+	if (!held || !S_ISREG(st.st_mode) || !may_change(a))
+		return 0;
+	return guard_refuse(a, p->path, p->rests.by);
 }
 
 /* Open what exists at a place.  O_CREAT stays, for what the kernel checks of
@@ -314,7 +316,7 @@ static int open_at(struct guard_actor *a, struct guard_place *p)
 	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		rc = -EEXIST;
 	else
-		rc = guard_rc(-1) == -ENOENT ? guard_refuse(a, p->path) : guard_rc(-1);
+		rc = errno == ENOENT ? guard_refuse(a, p->path, p->rests.by) : guard_rc(-1);
 	if (rc != -EEXIST || a->req.flags & O_EXCL)
 		return rc;
 	rc = open_existing(a, p, verdict == GUARD_HELD);

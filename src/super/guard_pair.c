@@ -113,9 +113,11 @@ void guard_share_cpu(struct guard_worker *w)
 
 /* --- refusals --------------------------------------------------------------- */
 
-void guard_report(const struct guard_worker *w, size_t rule, const char *what)
+void guard_report(const struct guard_worker *w, size_t rule, const struct guard_name *name,
+		  const char *what)
 {
-	struct guard_denial d = { .rule = (uint32_t)rule };
+	struct guard_denial d = { .rule = (uint32_t)rule,
+				  .name = name ? 1 + (uint32_t)name->given : 0 };
 	size_t n = strnlen(what, sizeof(d.what) - 1);
 
 	memcpy(d.what, what, n);

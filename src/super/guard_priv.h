@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "plan/plan.h"
 #include "super/guard.h"
 
 /* The result of a system call as one number: -errno or what it returned. */
@@ -38,6 +39,8 @@ struct guard_name {
 	struct str *raw;	/* the same in `text` */
 	size_t n_parts;
 	size_t n_literal;	/* parts before the first with a `*` */
+	size_t given;		/* the number of the one that was given for it */
+	enum guard_cause cause;	/* of that */
 };
 
 struct guard_names {
@@ -56,17 +59,21 @@ enum guard_verdict {
 /* What follows a place up to a guarded name, once for each. */
 struct guard_rests {
 	struct guard_rest {
+		const struct guard_name *name;
 		const struct str *parts;
 		size_t n;
 	} items[MAX_GUARD_RESTS];
 	size_t n;
+	const struct guard_name *by;	/* whose verdict it is, or NULL */
 };
 
 /* Whether they can be guarded; what is left to find out is how many parts they have. */
-int guard_names_check(const char *const *texts, size_t n, struct cordon_err *err) MUST_USE;
-int guard_names_init(struct guard_names *g, const char *const *texts, size_t n,
+int guard_names_check(const struct plan_guarded *given, size_t n, struct cordon_err *err) MUST_USE;
+int guard_names_init(struct guard_names *g, const struct plan_guarded *given, size_t n,
 		     struct cordon_err *err) MUST_USE;
-int guard_names_add(struct guard_names *g, const char *text, struct cordon_err *err) MUST_USE;
+/* One more, for the same reason as another. */
+int guard_names_add(struct guard_names *g, const char *text, const struct guard_name *like,
+		    struct cordon_err *err) MUST_USE;
 void guard_names_release(struct guard_names *g);
 /* Add the places to which symbolic links of this process's root lead the
  * absolute names. */
@@ -74,6 +81,9 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err) MUST_USE;
 /* The path cannot be looked at (errno): is that because of a folder that the tree, whose
  * own it is, can open again?  Then nobody knows what stands there. */
 bool guard_is_closed(const char *path);
+/* A verdict by one more name: the stronger one counts, of equals the later cause. */
+void guard_add_verdict(enum guard_verdict *verdict, enum guard_verdict more,
+		       const struct guard_name *by, struct guard_rests *rests);
 /* Judge an absolute path.  GUARD_LOOSE, GUARD_PREFIX: *ret_rests has what
  * follows. */
 enum guard_verdict guard_match(const struct guard_names *g, struct str path,
@@ -234,7 +244,8 @@ void guard_share_cpu(struct guard_worker *w);
 void guard_choose_cpu(struct guard_worker *w);
 void guard_keep_cpu(struct guard_worker *w);
 /* Report a refusal; see struct guard_denial. */
-void guard_report(const struct guard_worker *w, size_t rule, const char *what);
+void guard_report(const struct guard_worker *w, size_t rule, const struct guard_name *name,
+		  const char *what);
 
 /* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c, guard_mounts.c */
 
@@ -284,17 +295,18 @@ int guard_has_mount_below(const struct guard_worker *w, struct str name, const s
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);
 /* Fill in the path of a place and judge it; -errno when that can not be told. */
 int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret);
-/* May the object at `from` come to stand at `to` (judged)?  1: no; or -errno. */
-int guard_check_landing(const struct guard_place *from, const struct guard_place *to,
+/* May the object at `from` come to stand at `to` (judged)?  1: no, for to->rests.by;
+ * or -errno. */
+int guard_check_landing(const struct guard_place *from, struct guard_place *to,
 			enum guard_verdict verdict);
-/* May the object at `from` (judged) go from there?  1: no; or -errno. */
-int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+/* May the object at `from` (judged) go from there?  1: no, for from->rests.by; or -errno. */
+int guard_check_leaving(const struct guard_actor *a, struct guard_place *from,
 			enum guard_verdict verdict);
 /* Ask the reader. */
 int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);
 
-/* Report a refusal; returns -EACCES. */
-int guard_refuse(struct guard_actor *a, const char *path);
+/* Report a refusal, for a guarded name or NULL; returns -EACCES. */
+int guard_refuse(struct guard_actor *a, const char *path, const struct guard_name *by);
 void guard_lock(struct guard_actor *a, bool alone);
 void guard_unlock(struct guard_actor *a);
 /* Give the caller a descriptor of ours. */

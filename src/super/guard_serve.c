@@ -41,9 +41,9 @@ void guard_unlock(struct guard_actor *a)
 	pthread_rwlock_unlock(&a->w->shared->lock);
 }
 
-int guard_refuse(struct guard_actor *a, const char *path)
+int guard_refuse(struct guard_actor *a, const char *path, const struct guard_name *by)
 {
-	guard_report(a->w, 0, path);
+	guard_report(a->w, 0, by, path);
 	return -EACCES;
 }
 
@@ -105,7 +105,7 @@ static int make_one(struct guard_actor *a)
 	    (verdict == GUARD_LOOSE && a->req.op == GUARD_SYMLINK))
 		verdict = GUARD_HELD;
 	if (rc == 0 && verdict == GUARD_HELD)
-		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path);
+		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path, p.rests.by);
 	else if (rc == 0)
 		rc = make(a, &p);
 	guard_unlock(a);
@@ -140,13 +140,13 @@ static int link_alone(struct guard_actor *a, int source, struct guard_place *p)
 	if (fstat(source, &st) < 0)
 		return guard_rc(-1);
 	if (verdict >= GUARD_PREFIX || (verdict == GUARD_LOOSE && S_ISLNK(st.st_mode)))
-		return exists(p) ? -EEXIST : guard_refuse(a, p->path);
+		return exists(p) ? -EEXIST : guard_refuse(a, p->path, p->rests.by);
 	/* Another name for what is guarded would not be. */
 	rc = guard_fd_path(a->w, source, path, sizeof(path));
 	if (rc < 0)
 		return rc;
 	if (st.st_nlink && guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD)
-		return guard_refuse(a, path);
+		return guard_refuse(a, path, rests.by);
 	snprintf(name, sizeof(name), "fd/%d", source);
 	return guard_rc(linkat(a->w->self, name, p->dir, p->last, AT_SYMLINK_FOLLOW));
 }
@@ -170,16 +170,16 @@ static int make_link(struct guard_actor *a)
 /* --- rename ----------------------------------------------------------------- */
 
 /* 0, or -errno when what stands at `from` may not come to `to`. */
-static int may_move(struct guard_actor *a, const struct guard_place *from,
-		    enum guard_verdict from_is, const struct guard_place *to,
+static int may_move(struct guard_actor *a, struct guard_place *from,
+		    enum guard_verdict from_is, struct guard_place *to,
 		    enum guard_verdict to_is)
 {
 	int rc = guard_check_leaving(a, from, from_is);
 
 	if (rc)
-		return rc == 1 ? guard_refuse(a, from->path) : rc;
+		return rc == 1 ? guard_refuse(a, from->path, from->rests.by) : rc;
 	rc = guard_check_landing(from, to, to_is);
-	return rc == 1 ? guard_refuse(a, to->path) : rc;
+	return rc == 1 ? guard_refuse(a, to->path, to->rests.by) : rc;
 }
 
 static int rename_alone(struct guard_actor *a, struct guard_place *from, struct guard_place *to)
@@ -239,7 +239,7 @@ static int bind_alone(struct guard_actor *a, struct guard_place *p)
 	if (rc < 0)
 		return rc;
 	if (verdict >= GUARD_PREFIX)
-		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path);
+		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path, p->rests.by);
 	if (!p->magic) {
 		if (base >= 0 && fchdir(base) < 0)
 			return guard_rc(-1);

@@ -150,9 +150,9 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 	size_t n = g->n;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *text = g->items[i].text, *real;
-		enum step way = g->items[i].anywhere ? STEP_PLAIN :
-						       look_along(&ground, str_from(text));
+		const struct guard_name one = g->items[i];
+		const char *text = one.text, *real;
+		enum step way = one.anywhere ? STEP_PLAIN : look_along(&ground, str_from(text));
 		struct stat st;
 
 		if (way == STEP_CLOSED)
@@ -167,7 +167,7 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 		if (lstat(real, &st) < 0 && guard_is_closed(real))
 			return say_closed(real, err);
 		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 &&
-		    guard_names_add(g, real, err) < 0)
+		    guard_names_add(g, real, &one, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -65,15 +65,38 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
 	audit_add(r->audit, &e);
 }
 
-void run_report_file(struct run_reporter *r, const char *path)
+/* Why, and what would allow it: `before`, what the name is guarded by, `after`. */
+static const struct {
+	const char *reason, *before, *after;
+} causes[] = {
+	[CAUSE_SET] = { "the name is in a protected set", "files.protect without \"", "\"" },
+	[CAUSE_ENTRY] = { "the name is protected", "files.protect without \"", "\"" },
+	[CAUSE_READ] = { "the name lies in a read-only root", "files.read without \"", "\"" },
+	/* -w would not do: a root inside another one is a part of that. */
+	[CAUSE_CREDENTIAL] = { "the name is a place of credentials",
+			       "\"", "\" in files.write, and no folder above it" },
+	[CAUSE_DENY] = { "the name is denied", "files.deny without \"", "\"" },
+	[CAUSE_POLICY] = { "the name is a policy's", "a change from outside the cordon", "" },
+	/* What is ours nobody can have. */
+	[CAUSE_OWN] = { "the name is cordon's own", "", "" },
+};
+static_assert(ARRAY_SIZE(causes) == N_GUARD_CAUSES, "a cause without words");
+
+void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why)
 {
-	static const char reason[] = "the name is protected", hint[] = "files.protect without it";
+	const char *reason = why ? causes[why->cause].reason : "what lies below may not be moved";
+	cleanup_buf struct buf allow = BUF(MAX_SOURCE_BYTES);
+	const char *hint;
 	struct audit_event e = { EVENT_FILE_DENIED, {
 		[AUDIT_PATH] = AUDIT_TEXT(path),
 		[AUDIT_REASON] = AUDIT_TEXT(reason),
-		[AUDIT_HINT] = AUDIT_TEXT(hint),
 	} };
 
+	if (why)
+		buf_printf(&allow, "%s%s%s", causes[why->cause].before, why->by,
+			   causes[why->cause].after);
+	hint = buf_text(&allow);
+	e.values[AUDIT_HINT] = text(hint);
 	add_denial(r, &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
 					.reason = seen(reason), .hint = seen(hint) });
 	audit_add(r->audit, &e);

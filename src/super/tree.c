@@ -193,7 +193,7 @@ int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_e
 static int start_guard(struct tree *t, bool is_early, struct cordon_err *err)
 {
 	struct guard_options o = {
-		.names = (const char *const *)t->plan->guarded,
+		.names = t->plan->guarded,
 		.n_names = t->plan->n_guarded,
 		.plan = t->plan->n_rules ? t->plan : NULL,
 		.listener = fd_take(&t->fds.fd[NATIVE_LISTENER]),
@@ -229,7 +229,9 @@ bool tree_read_denials(struct tree *t)
 		if (guard_read_denial(t->guard, &d) <= 0)
 			return true;
 		if (!d.rule) {
-			run_report_file(t->reporter, d.what);
+			run_report_file(t->reporter, d.what,
+					d.name && d.name <= t->plan->n_guarded ?
+						&t->plan->guarded[d.name - 1] : NULL);
 		} else if (d.rule <= t->plan->n_rules) {
 			t->blocked = t->plan->rules[d.rule - 1].message;
 			run_report_command(t->reporter, d.what, t->blocked,

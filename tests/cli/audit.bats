@@ -65,10 +65,9 @@ assert ($2), e" "$1"
 	log "$log" "[x['path'] for x in e[1:-1]] == ['$work/.git/hooks'] * 2 + ['$work/.bashrc']"
 	log "$log" "all(x['event'] == 'file.denied' and x['hint'] for x in e[1:-1])"
 	log "$log" "e[-1]['denials'] == 3"
-	grep -qxF "denied: $work/.git/hooks (2×) the name is protected; allow with files.protect without it" \
-		<<<"$output"
-	grep -qxF "denied: $work/.bashrc the name is protected; allow with files.protect without it" \
-		<<<"$output"
+	in_set='the name is in a protected set; allow with files.protect without'
+	grep -qxF "denied: $work/.git/hooks (2×) $in_set \"git\"" <<<"$output"
+	grep -qxF "denied: $work/.bashrc $in_set \"shell-rc\"" <<<"$output"
 	rm "$log"
 	run -125 "$cordon" run --profile wasi -- true
 	log "$log" "len(e) == 2 and e[1]['error'] and e[1]['exit_code'] == 125 and not e[1]['enforced']"

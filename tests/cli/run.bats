@@ -352,6 +352,40 @@ cordon needs 80; raise it and try again" ]
 	[ -z "$stderr" ]
 }
 
+@test "a name that was refused has its own reason, and a hint that allows it" {
+	refused() { # REASON HINT OPTION…
+		local reason=$1 hint=$2
+		shift 2
+		run "$cordon" run --json "$@"
+		json "[x['reason'] for x in d['denials']] == ['the name $reason']"
+		json "d['denials'][0]['hint'] == '$hint'"
+	}
+	mkdir -p ro home/.ssh project
+	echo x >secret
+	echo x >kept
+	refused 'is denied' "files.deny without \"$work/secret\"" --deny secret -c 'mv secret s2'
+	refused 'is denied' 'files.deny without "**/*.pem"' --deny '**/*.pem' -c 'touch a.pem'
+	refused 'is protected' "files.protect without \"$work/kept\"" --protect ./kept -c 'mv kept k2'
+	refused 'is protected' 'files.protect without "**/.x"' --protect '**/.x' -c 'touch .x'
+	refused 'lies in a read-only root' "files.read without \"$work/ro\"" -r ro -c 'touch ro/n'
+	for name in .git/hooks:git .claude:agent-config .bashrc:shell-rc sub/cordon.toml:agent-config; do
+		refused 'is in a protected set' "files.protect without \"${name##*:}\"" \
+			-c "mkdir -p sub .git; mkdir ${name%%:*}"
+	done
+	HOME=$work/home refused 'is a place of credentials' \
+		"\"$work/home/.aws\" in files.write, and no folder above it" -c 'mkdir home/.aws'
+	mkdir home/.aws
+	printf '[files]\nwrite = ["%s/home/.aws"]\n' "$work" >alone.toml
+	HOME=$work/home "$cordon" run --policy alone.toml -c 'touch home/.aws/x'
+	refused "is a policy\\'s" 'a change from outside the cordon' -c 'touch cordon.toml'
+	echo 'profile = "worktree"' >cordon.toml
+	refused "is a policy\\'s" 'a change from outside the cordon' -c 'mv cordon.toml c2'
+	rm cordon.toml
+	# Where more than one holds, the hint is that of the one which no other allows.
+	refused 'is denied' "files.deny without \"$work/.bashrc\"" --deny .bashrc -c 'touch .bashrc'
+	"$cordon" run --no-policy -c 'mv kept k2 && touch ro/n'
+}
+
 @test "both streams count together, and each says that it was cut" {
 	run "$cordon" run --output 1000 --json -c 'head -c 600 /dev/zero; head -c 600 /dev/zero >&2'
 	[ "$status" -eq 143 ]

@@ -283,11 +283,14 @@ static void write_maps(pid_t pid)
 
 static int start_guard(struct box *b, const int *fds, int n)
 {
-	struct guard_options o = { .names = b->names, .n_names = b->n_names, .listener = fds[0],
+	static struct plan_guarded names[64];
+	struct guard_options o = { .names = names, .listener = fds[0],
 				   .ruleset = n > 1 ? fds[1] : -1 };
 	struct cordon_err err = { 0 };
 	int rc;
 
+	for (; o.n_names < b->n_names && o.n_names < ARRAY_SIZE(names); o.n_names++)
+		names[o.n_names].name = b->names[o.n_names];
 	b->kept[0] = o.userns = open_of(b->pid, "ns/user");
 	o.root = "/";
 	b->kept[1] = o.mntns = open_of(b->pid, "ns/mnt");

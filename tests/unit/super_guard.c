@@ -12,13 +12,14 @@
 
 static struct guard_names names_of(const char *const *texts)
 {
+	struct plan_guarded given[MAX_GUARD_RESTS + 2] = { { 0 } };
 	struct guard_names names;
 	struct cordon_err err = { 0 };
 	size_t n = 0;
 
-	while (texts[n])
-		n++;
-	is_int(guard_names_init(&names, texts, n, &err), 0, "%s", err.msg);
+	for (; texts[n] && n < ARRAY_SIZE(given); n++)
+		given[n].name = texts[n];
+	is_int(guard_names_init(&names, given, n, &err), 0, "%s", err.msg);
 	return names;
 }
 
@@ -166,28 +167,55 @@ static void test_names_that_are_none(void)
 	static const char *const bad[] = { "",   "/",	    "x",      "**/",
 					   "**", "/a/../b", "/a/./b", "a/**/b" };
 	char long_name[MAX_GUARD_NAME + 3], parts[2 * (MAX_GUARD_PARTS + 1) + 1] = "";
-	const char *texts[] = { long_name };
+	struct plan_guarded given = { .name = long_name };
 	struct guard_names n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct cordon_err err = { 0 };
 
-		is_int(guard_names_init(&n, &bad[i], 1, &err), -1, "'%s'", bad[i]);
+		is_int(guard_names_init(&n, &(struct plan_guarded){ .name = bad[i] }, 1, &err), -1,
+		       "'%s'", bad[i]);
 		is_int(err.code, CORDON_E_POLICY, "'%s'", bad[i]);
 		guard_names_release(&n);
 	}
 	memset(long_name, '/', sizeof(long_name));
 	long_name[sizeof(long_name) - 2] = 'x';
 	long_name[sizeof(long_name) - 1] = '\0';
-	is_int(guard_names_init(&n, texts, 1, &(struct cordon_err){ 0 }), -1, "too long");
+	is_int(guard_names_init(&n, &given, 1, &(struct cordon_err){ 0 }), -1, "too long");
 	guard_names_release(&n);
 	for (size_t i = 0; i <= MAX_GUARD_PARTS; i++)
 		memcpy(parts + 2 * i, "/p", 3);
-	texts[0] = parts;
-	is_int(guard_names_init(&n, texts, 1, &(struct cordon_err){ 0 }), -1, "too many parts");
+	given.name = parts;
+	is_int(guard_names_init(&n, &given, 1, &(struct cordon_err){ 0 }), -1, "too many parts");
 	guard_names_release(&n);
-	is_int(guard_names_init(&n, texts, MAX_GUARD_NAMES + 1, &(struct cordon_err){ 0 }), -1,
+	is_int(guard_names_init(&n, &given, MAX_GUARD_NAMES + 1, &(struct cordon_err){ 0 }), -1,
 	       "too many");
+	guard_names_release(&n);
+}
+
+/* Of the names that hold a path, the one whose cause is told. */
+static void test_causes(void)
+{
+	static const struct plan_guarded given[] = {
+		{ "/w/.git/hooks", CAUSE_SET, "git" },	{ "**/.env", CAUSE_ENTRY, "**/.env" },
+		{ "/w/deny", CAUSE_DENY, "/w/deny" },	{ "/w/.git", CAUSE_READ, "/w/.git" },
+	};
+	static const struct {
+		const char *path;
+		int by;		/* number of `given`; -1: none */
+	} rows[] = {
+		{ "/w/.git/hooks/x", 3 }, { "/w/.env", 1 }, { "/w/deny/.env", 2 },
+		{ "/w/free", -1 },	  { "/w", 2 },
+	};
+	struct cordon_err err = { 0 };
+	struct guard_rests rests;
+	struct guard_names n;
+
+	is_int(guard_names_init(&n, given, ARRAY_SIZE(given), &err), 0, "%s", err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		(void)guard_match(&n, str_from(rows[i].path), &rests);
+		is_int(rests.by ? (long long)rests.by->given : -1, rows[i].by, "%s", rows[i].path);
+	}
 	guard_names_release(&n);
 }
 
@@ -206,6 +234,7 @@ static void test_settling(void)
 	is_int(judge(&n, real), GUARD_FREE, "not known yet");
 	is_int(guard_names_settle(&n, &err), 0, "%s", err.msg);
 	is_int(judge(&n, real), GUARD_HELD, "where the link leads");
+	is_int((long long)n.items[2].given, 0, "for the same reason");
 	is_int(judge(&n, name), GUARD_HELD, "where it stood");
 	guard_names_release(&n);
 	unlink(link);
@@ -216,19 +245,19 @@ static void test_settling(void)
 static void test_settling_many(void)
 {
 	char top[] = "/tmp/cordon-guard-XXXXXX", names[40][64], path[128];
-	const char *texts[40];
+	struct plan_guarded given[40] = { { 0 } };
 	struct cordon_err err = { 0 };
 	struct guard_names n;
 
 	ok(mkdtemp(top) != NULL, "a folder");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(names[i], sizeof(names[i]), "%s/name%zu", top, i);
-		texts[i] = names[i];
+		given[i].name = names[i];
 	}
 	ok(symlink("first", names[1]) == 0 && symlink("last", names[37]) == 0, "links");
-	is_int(guard_names_init(&n, texts, ARRAY_SIZE(texts), &err), 0, "%s", err.msg);
+	is_int(guard_names_init(&n, given, ARRAY_SIZE(given), &err), 0, "%s", err.msg);
 	is_int(guard_names_settle(&n, &err), 0, "%s", err.msg);
-	is_int((long long)n.n, ARRAY_SIZE(texts) + 2, "two more names");
+	is_int((long long)n.n, ARRAY_SIZE(given) + 2, "two more names");
 	snprintf(path, sizeof(path), "%s/first", top);
 	is_int(judge(&n, path), GUARD_HELD, "where the first link leads");
 	snprintf(path, sizeof(path), "%s/last", top);
@@ -264,11 +293,11 @@ static size_t open_descriptors(void)
 /* What can not be a user namespace of ours is an error, and nothing is left. */
 static void test_start_fails_cleanly(void)
 {
-	const char *names[] = { "/w/x" }, *bad[] = { "x" };
+	const struct plan_guarded name = { .name = "/w/x" }, bad = { .name = "x" };
 	struct cordon_err err = { 0 };
 	struct pollfd fds[N_GUARD_POLLS];
 	struct guard *guard = NULL;
-	struct guard_options o = { .names = names, .n_names = 1, .ruleset = -1, .mntns = -1 };
+	struct guard_options o = { .names = &name, .n_names = 1, .ruleset = -1, .mntns = -1 };
 	size_t before;
 
 	before = open_descriptors();
@@ -282,7 +311,7 @@ static void test_start_fails_cleanly(void)
 	ok(strstr(err.msg, "user namespace") != NULL, "%s", err.msg);
 	guard_stop(guard);
 	guard = NULL;
-	o.names = bad;
+	o.names = &bad;
 	o.userns = o.listener = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	is_int(guard_start(&o, &guard, &err), -1, "a bad name");
 	ok(guard == NULL, "untouched");
@@ -303,6 +332,7 @@ int main(void)
 		TAP(test_folding),
 		TAP(test_longest_paths),
 		TAP(test_names_that_are_none),
+		TAP(test_causes),
 		TAP(test_settling),
 		TAP(test_settling_many),
 		TAP(test_status_lines),

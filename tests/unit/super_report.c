@@ -73,10 +73,45 @@ static void test_addresses_and_paths(void)
 	run_result_init(&res);
 	say(GATE_DENIED, "2001:db8::1", 443, "host 2001:db8::1 is not in the allowlist", "");
 	line_is(0, "denied: [2001:db8::1]:443 not in the allowlist");
-	run_report_file(&reporter, "/w/.git/hooks");
-	run_report_file(&reporter, "/w/.git/hooks");
-	line_is(1, "denied: /w/.git/hooks (2×) the name is protected; "
-		   "allow with files.protect without it");
+	run_result_release(&res);
+}
+
+static void test_causes_of_files(void)
+{
+	static const struct {
+		struct plan_guarded why;
+		const char *line;
+	} rows[] = {
+		{ { "/w/x", CAUSE_SET, "git" },
+		  "denied: /w/x (2×) the name is in a protected set; "
+		  "allow with files.protect without \"git\"" },
+		{ { "/w/x", CAUSE_ENTRY, "**/x" },
+		  "denied: /w/x (2×) the name is protected; "
+		  "allow with files.protect without \"**/x\"" },
+		{ { "/w/x", CAUSE_READ, "/w/ro" },
+		  "denied: /w/x (2×) the name lies in a read-only root; "
+		  "allow with files.read without \"/w/ro\"" },
+		{ { "/w/x", CAUSE_CREDENTIAL, "/w/.ssh" },
+		  "denied: /w/x (2×) the name is a place of credentials; "
+		  "allow with \"/w/.ssh\" in files.write, and no folder above it" },
+		{ { "/w/x", CAUSE_DENY, "/w/x" },
+		  "denied: /w/x (2×) the name is denied; "
+		  "allow with files.deny without \"/w/x\"" },
+		{ { "/w/x", CAUSE_POLICY, "" },
+		  "denied: /w/x (2×) the name is a policy's; "
+		  "allow with a change from outside the cordon" },
+		{ { "/w/x", CAUSE_OWN, "" }, "denied: /w/x (2×) the name is cordon's own" },
+	};
+
+	static_assert(ARRAY_SIZE(rows) == N_GUARD_CAUSES, "a cause without a test");
+	run_result_init(&res);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		run_report_file(&reporter, "/w/x", &rows[i].why);
+		run_report_file(&reporter, "/w/x", &rows[i].why);
+		line_is(i, rows[i].line);
+	}
+	run_report_file(&reporter, "/w/d", NULL);
+	line_is(ARRAY_SIZE(rows), "denied: /w/d what lies below may not be moved");
 	run_result_release(&res);
 }
 
@@ -175,6 +210,7 @@ static void test_in_the_log(void)
 int main(void)
 {
 	return tap_run((struct tap_case[]){ TAP(test_one_line_a_host), TAP(test_words_of_dialects),
-					    TAP(test_addresses_and_paths), TAP(test_in_json),
+					    TAP(test_addresses_and_paths),
+					    TAP(test_causes_of_files), TAP(test_in_json),
 					    TAP(test_in_the_log), TAP_END });
 }
