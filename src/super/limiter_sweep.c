@@ -41,7 +41,8 @@
 #define MAX_FAILED	3		/* looks in a row that had no answer */
 #define MAX_SEEN	4096		/* a power of two */
 #define MAX_TRIES	32		/* to find a place among them */
-#define ACCOUNT_US	250000		/* without a limit: only for the peaks */
+#define ACCOUNT_US	250000		/* without a limit: only for the peaks … */
+#define EARLY_US	4000		/* … which short runs have, too: then twice that, and so on */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define SHMEM_LOOK_US	20000		/* how often the machine's shared memory is asked for */
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
@@ -105,6 +106,7 @@ struct state {
 	struct seen seen[MAX_SEEN];
 	int64_t ticks_last, ticks_lost;	/* of the sweep before; of children nobody waited for */
 	int64_t bytes_peak, tasks_peak;
+	int64_t early_us;		/* how long to wait at the most, for their sake */
 	int64_t tasks_limit;		/* where we alone bound them */
 	_Alignas(8) char said[SOCKETS_ROOM];	/* by the kernel of sockets */
 };
@@ -390,6 +392,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	s->proc_fd = s->perf_fd = s->diag_fd = -1;
 	s->current.look = SHARE_LOOK;
 	s->shmem_others = INT64_MAX;
+	s->early_us = EARLY_US;
 	s->sweep = 2;			/* nobody was seen in the one before */
 	s->limit = limits->memory;
 	s->cpu_limited = limits->cpu_ms != INT64_MAX;
@@ -539,6 +542,8 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 	ret->tasks_over = sums.tasks > s->tasks_limit;
 	if (s->tasks_limit != INT64_MAX)
 		ret->wait_us = MIN(ret->wait_us, TASKS_LOOK_US);
+	ret->wait_us = MIN(ret->wait_us, s->early_us);
+	s->early_us = MIN(s->early_us * 2, ACCOUNT_US);
 	/* … and the sweeps at most half of it. */
 	ret->wait_us = MAX(ret->wait_us, limiter_now_us() - begin);
 }

@@ -1101,6 +1101,12 @@ for name in "full", "later":
 	json "not set(d['enforced']) & set(d['missing'])"
 }
 
+@test "the most processes of a short run are counted" {
+	run "$cordon" run --json -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait'
+	[ "$status" -eq 0 ]
+	json "d['processes_peak'] == 9"
+}
+
 @test "--dry-run prints and runs nothing" {
 	run "$cordon" run --dry-run -c 'echo ran >ran'
 	[ "$status" -eq 0 ]
