@@ -123,9 +123,6 @@ int cmd_run(const struct args *args)
 
 	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL))
 		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
-	if (args_has(args, OPT_DRY_RUN) && args_has(args, OPT_JSON))
-		return say_usage("--dry-run prints the plan as text, so that --json has nothing to "
-				 "print; leave one out, or use cordon explain --json");
 	room = calloc(1, sizeof(*room));
 	if (!room)
 		return say_usage("out of memory");

@@ -389,9 +389,24 @@ static void run_as_planned(struct attempt *a)
 
 static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon_err *err)
 {
-	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES), out = BUF(MAX_OUTPUT_BYTES);
+	struct json_out j = { .out = &out };
 
-	plan_print(&a->plan, &out);
+	plan_print(&a->plan, &text);
+	if (!a->o->json)
+		return answer_fill(ret, true, &text, a->c, 0, err);
+	json_open(&j, '{');
+	json_key(&j, "plan");
+	json_open(&j, '[');
+	for (struct str rest = { buf_text(&text), text.n }; rest.n;) {
+		size_t n = str_find(rest, '\n');
+
+		json_put_str(&j, str_first(rest, n));
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_putc(&out, '\n');
 	return answer_fill(ret, true, &out, a->c, 0, err);
 }
 

@@ -42,7 +42,7 @@
 #define MAX_SEEN	4096		/* a power of two */
 #define MAX_TRIES	32		/* to find a place among them */
 #define ACCOUNT_US	250000		/* without a limit: only for the peaks … */
-#define EARLY_US	4000		/* … which short runs have, too: then twice that, and so on */
+#define EARLY_US	4000		/* … which short runs have, too; then twice that, … */
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define SHMEM_LOOK_US	20000		/* how often the machine's shared memory is asked for */
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */

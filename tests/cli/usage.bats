@@ -180,12 +180,15 @@ load place
 	usage_error "more than 4096 words on the command line"
 }
 
-@test "a plan is not printed as JSON" {
-	cordon run --dry-run --json -- true
-	usage_error "--dry-run prints the plan as text"
+@test "a plan as text and as JSON" {
 	cordon run --dry-run -- true
 	is "$status" 0
 	has "$out" "mount "
+	text=$out
+	cordon run --dry-run --json -- true
+	is "$status" 0
+	is "$(/usr/bin/python3 -c 'import json, sys
+print("\n".join(json.loads(sys.argv[1])["plan"]))' "$out")" "$text"
 }
 
 @test "an option whose name is a letter is there once" {
