@@ -259,6 +259,7 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 			return -1;
 		if (path && compose_file(c, path, req->dialect, &c->policy) < 0)
 			return -1;
+		c->found = path;
 		if (path)
 			return check_backend(c, req) < 0 ? -1 : check_proxy(c);
 	}

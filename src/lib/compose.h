@@ -15,6 +15,7 @@ struct composition {
 	struct cuts cuts;		/* what composing took away */
 	const char **sources;		/* the files that were read */
 	size_t n_sources, cap_sources;
+	const char *found;		/* the one that nobody named, or NULL */
 	/* As in a container: nobody works here next, so any policy may be made; and the
 	 * network is never the host's own. */
 	bool like_container;

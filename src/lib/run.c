@@ -252,6 +252,53 @@ void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char
 	warn(arg, buf_text(&line));
 }
 
+/* Is it in the folder that the file is in? */
+static bool is_beside(const char *path, const char *file)
+{
+	size_t n = (size_t)(strrchr(file, '/') - file);
+
+	return strncmp(path, file, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* Whoever gets a project gets its policy with it: what that opens of the caller's own is not
+ * to go unseen.  A folder that can be read here and there is what policies are for. */
+static bool opens_much(const struct composition *c, enum field_id id, const struct item *item)
+{
+	const char *path = item->text.s;
+
+	if (id == F_ENV_PASS)
+		return strcmp(path, "*") == 0;
+	if (id == F_FILES_READ)
+		return c->home && path_within(c->home, path);
+	return !is_beside(path, c->found) && !path_within(path, c->cwd);
+}
+
+void run_warn_found(const struct composition *c, void (*warn)(void *arg, const char *line),
+		    void *arg)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_ENV_PASS };
+	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
+	bool any = false;
+
+	if (!c->found || !warn)
+		return;
+	buf_printf(&line, "warning: %s, which was found and not named, opens", c->found);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		const struct field_value *v = &c->policy.base.f[ids[i]];
+
+		for (size_t k = 0; k < v->n; k++)
+			if (v->items[k].at.file && strcmp(v->items[k].at.file, c->found) == 0 &&
+			    opens_much(c, ids[i], &v->items[k])) {
+				buf_printf(&line, "%s %s (%s)", any ? "," : "", v->items[k].text.s,
+					   fields[ids[i]].key);
+				any = true;
+			}
+	}
+	buf_puts(&line, "; --policy says that this is meant, --no-policy leaves it out");
+	if (any && buf_ok(&line))
+		warn(arg, buf_text(&line));
+}
+
 struct attempt {
 	struct composition *c;
 	const struct cordon_run_options *o;
@@ -369,6 +416,7 @@ static void run_as_planned(struct attempt *a)
 	enum net_rung rung = a->plan.net.rung;
 	struct cordon_err first;
 
+	run_warn_found(a->c, a->o->warn, a->o->warn_arg);
 	if (!a->plan.bare) {
 		run_warn_waived(&a->plan, a->o->warn, a->o->warn_arg);
 		run_once(a);

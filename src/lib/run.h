@@ -19,6 +19,9 @@ int run_make_roots(const struct composition *c, struct cordon_err *err) MUST_USE
 struct cordon_request run_any_command(const struct cordon_request *req);
 bool run_requires_cgroup(const struct policy *p);
 
+/* One line about what a policy that nobody named opens beyond its own folder. */
+void run_warn_found(const struct composition *c, void (*warn)(void *arg, const char *line),
+		    void *arg);
 /* One line about what a cordon does without, if anything. */
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg);
 

@@ -680,6 +680,24 @@ has_guard() {
 	[ "$("$cordon" run -w "$HOME/.aws" -- cat "$HOME/.aws/credentials")" = secret ]
 }
 
+@test "what a policy that nobody named opens is told" {
+	export HOME=$BATS_TEST_TMPDIR/home
+	mkdir -p "$HOME" ../beside
+	warned() { grep -q 'warning: .*/cordon.toml, which was found and not named, opens' <<<"$output"; }
+	printf '[files]\nwrite = [".", "~"]\nread = ["/"]\n[env]\npass = ["*"]\n' >cordon.toml
+	run "$cordon" run -- true
+	[ "$status" -eq 0 ]
+	warned
+	grep -qF "opens $HOME (files.write), / (files.read), * (env.pass);" <<<"$output"
+	run "$cordon" run --policy cordon.toml -- true
+	[ -z "$output" ]
+	# What projects usually say is nothing to be told.
+	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO"]\n' >cordon.toml
+	run "$cordon" run -- true
+	[ -z "$output" ]
+	rm cordon.toml
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
