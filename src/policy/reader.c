@@ -184,15 +184,17 @@ static const char *real_of(struct reader *r, struct str text, const char *path)
 {
 	size_t n = str_find(text, '*');
 	struct cordon_err ignored;
-	const char *real;
+	const char *real, *rest;
 
 	while (n < text.n && n && text.s[n - 1] != '/')
 		n--;
 	if (path_resolve(r->policy->arena, n ? str_first(text, n) : STR("."), r->base_dir, &real,
 			 &ignored) < 0)
 		return NULL;
-	if (n < text.n)
-		real = path_join(r->policy->arena, real, text.s + n);
+	if (n < text.n) {
+		rest = arena_strndup(r->policy->arena, text.s + n, text.n - n);
+		real = rest ? path_join(r->policy->arena, real, rest) : NULL;
+	}
 	return real && strcmp(real, path) != 0 ? real : NULL;
 }
 
