@@ -17,11 +17,14 @@
 #define PAGE		((uintptr_t)4096)
 #define MAX_MAPS	(64u << 10)
 #define STALE_STACK	(192u << 10)	/* more than any call before has used */
+#define THREAD_BYTES	3072		/* of the C library from the thread pointer on; 2304 are */
+
+extern char _end[];		/* of the program's static data: by the linker */
 
 /* One line of maps(5), as far as it is of use. */
 struct mapping {
 	uintptr_t begin, end;
-	bool is_file, is_written, is_stack;
+	bool is_file, is_written, is_stack, is_heap;
 };
 
 static bool parse_mapping(const char *line, struct mapping *ret)
@@ -32,24 +35,41 @@ static bool parse_mapping(const char *line, struct mapping *ret)
 	if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &begin, &end, rights, &inode) != 4)
 		return false;
 	*ret = (struct mapping){ begin, end, inode != 0, rights[1] == 'w' && rights[3] == 'p',
-				 strstr(line, "[stack]") != NULL };
+				 strstr(line, "[stack]") != NULL,
+				 strstr(line, "[heap]") != NULL };
 	return true;
 }
 
-/* A page of the C library's own stays: what it keeps of the thread lies around
- * the thread pointer. */
-static int drop(uintptr_t begin, uintptr_t end)
+/* Pages of the C library's own stay: what it keeps of the thread lies around the thread
+ * pointer.  In a static program that is the beginning of the heap, and what was allocated
+ * first lies behind it. */
+static int drop(const struct mapping *m)
 {
-	uintptr_t kept = (uintptr_t)__builtin_thread_pointer() & ~(PAGE - 1);
-	uintptr_t kept_begin = kept - PAGE, kept_end = kept + 2 * PAGE;
+	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t kept_begin = (thread & ~(PAGE - 1)) - PAGE, kept_end = kept_begin + 3 * PAGE;
 
-	if (kept_end <= begin || kept_begin >= end)
-		return madvise((void *)begin, end - begin, MADV_DONTNEED);
-	if (kept_begin > begin && madvise((void *)begin, kept_begin - begin, MADV_DONTNEED) < 0)
+	if (kept_end <= m->begin || kept_begin >= m->end)
+		return madvise((void *)m->begin, m->end - m->begin, MADV_DONTNEED);
+	if (kept_begin > m->begin &&
+	    madvise((void *)m->begin, kept_begin - m->begin, MADV_DONTNEED) < 0)
 		return -1;
-	if (kept_end < end)
-		return madvise((void *)kept_end, end - kept_end, MADV_DONTNEED);
+	if (m->is_heap && m->end > thread + THREAD_BYTES)
+		explicit_bzero((void *)(thread + THREAD_BYTES),
+			       MIN(kept_end, m->end) - thread - THREAD_BYTES);
+	if (kept_end < m->end)
+		return madvise((void *)kept_end, m->end - kept_end, MADV_DONTNEED);
 	return 0;
+}
+
+/* Behind a program's data from its file lies the rest of it, and behind that, in the same
+ * mapping, what was mapped there by chance. */
+static void skip_static(struct mapping *m, const struct mapping *before)
+{
+	uintptr_t end = ((uintptr_t)_end + PAGE - 1) & ~(PAGE - 1);
+
+	if (!before->is_file || !before->is_written || before->end != m->begin)
+		return;
+	m->begin = end > m->begin && end < m->end ? end : m->end;
 }
 
 static int read_maps(char *text, size_t size)
@@ -81,7 +101,7 @@ int wipe_memory(struct init *in, struct cordon_err *err)
 	/* Something that is known to lie where the rest does. */
 	const unsigned char *was = (const unsigned char *)in->plan->filter;
 	size_t n_was = in->plan->n_filter * sizeof(*in->plan->filter);
-	struct mapping m, before = { .end = 0 };
+	struct mapping m, at, before = { .end = 0 };
 	unsigned left = 0;
 
 	/* Numbers and flags are all that is needed of it from here on. */
@@ -93,9 +113,9 @@ int wipe_memory(struct init *in, struct cordon_err *err)
 		*end = '\0';
 		if (!parse_mapping(line, &m))
 			return err_set(err, CORDON_E_SETUP, "cannot read the map of init's memory");
-		/* Behind the program's data lies the rest of it. */
-		if (m.is_written && !m.is_file && !m.is_stack &&
-		    !(before.is_file && before.end == m.begin) && drop(m.begin, m.end) < 0)
+		at = m;
+		skip_static(&at, &before);
+		if (m.is_written && !m.is_file && !m.is_stack && at.begin < at.end && drop(&at) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot give memory up");
 		before = m;
 	}
