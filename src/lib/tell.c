@@ -159,7 +159,7 @@ int tell_result(struct composition *c, const struct tell_how *o, const struct ru
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	if (!o->capture)
 		say_denials(c, res);
-	if (!o->capture && res->limit != LIMIT_OK)
+	if (res->started && !o->capture && res->limit != LIMIT_OK)
 		say_limit(c, o, res);
 	say_lost(c, &res->audit);
 	return answer_fill(ret, true, &out, c, 0, err);
