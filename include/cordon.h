@@ -170,6 +170,38 @@ struct cordon_run_options {
 int cordon_run(const struct cordon_request *req, const struct cordon_run_options *options,
 	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err);
 
+/* How to start a run in a process of its own. */
+struct cordon_start_options {
+	size_t size;			/* sizeof(struct cordon_start_options) */
+	const char *program;		/* the program cordon; NULL: where it was installed */
+	const char *shell_text;		/* as for a run */
+	bool capture;
+	int streams[3];			/* stdin, stdout and stderr of the command; -1: ours */
+};
+#define CORDON_START_OPTIONS	{ sizeof(struct cordon_start_options), NULL, NULL, false, \
+				  { -1, -1, -1 } }
+
+/* A run that goes on beside the caller, whatever threads that has: its supervisor is a
+ * process of its own.  The end of the caller does not end it. */
+struct cordon_child;
+/* Borrows the request for the call.  -1: nothing was started. */
+int cordon_start(const struct cordon_request *req, const struct cordon_start_options *options,
+		 struct cordon_child **ret, struct cordon_err *err);
+/* To be polled for reading: whenever it is readable, ask cordon_child_is_over(). */
+int cordon_child_fd(const struct cordon_child *child);
+/* Takes what has come, and does not wait. */
+bool cordon_child_is_over(struct cordon_child *child);
+/* To the command, as it would be by the supervisor of cordon_run(): SIGTERM asks it to
+ * end, SIGKILL ends it and everything that it started, without a result. */
+int cordon_child_signal(const struct cordon_child *child, int signal, struct cordon_err *err);
+/* Waits for the end, tells it as cordon_run() does, the result in JSON, and frees the
+ * child.  -1: it ended without a result, and the child is freed all the same. */
+int cordon_child_end(struct cordon_child *child, int *ret_code, struct cordon_answer *ret,
+		     struct cordon_err *err);
+/* The other side, for the program cordon alone: the request is read from this descriptor,
+ * and the end written to the next one.  Returns the exit code. */
+int cordon_serve(int fd);
+
 /* How to hold a session. */
 struct cordon_session_options {
 	size_t size;			/* sizeof(struct cordon_session_options) */

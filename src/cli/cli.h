@@ -66,6 +66,7 @@ enum option_id {
 	OPT_SHELL,
 	OPT_RESULT,
 	OPT_AUDIT,
+	OPT_REQUEST,
 	OPT_DRY_RUN,
 	OPT_PROVE,
 	OPT_NAME,

@@ -115,12 +115,27 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	return say_result(file ? &result : NULL, file, code, rc, &answer, &err);
 }
 
+/* What a program asks for that uses the library; it says everything itself. */
+static int serve_request(const struct args *args)
+{
+	const char *text = args_value(args, OPT_REQUEST);
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	if (*end || fd < 3 || fd > 1000 || args->n_given > 1 || args->n_words || args->n_behind)
+		return say_usage("--request takes FD, a descriptor from 3 on, and nothing beside "
+				 "it");
+	return cordon_serve((int)fd);
+}
+
 int cmd_run(const struct args *args)
 {
 	struct cordon_request req;
 	struct room *room;
 	int code;
 
+	if (args_has(args, OPT_REQUEST))
+		return serve_request(args);
 	if (args->n_words || (args->n_behind > 0) == args_has(args, OPT_SHELL))
 		return say_usage("run takes -- CMD [ARG…], or -c TEXT");
 	room = calloc(1, sizeof(*room));

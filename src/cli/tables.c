@@ -120,6 +120,8 @@ const struct option options[] = {
 	  "write the result as JSON to FILE; the streams pass through" },
 	{ "--audit", 0, "FILE", IN_RUNS, OPT_AUDIT, 0, NULL,
 	  "add the events of the run to FILE instead of the default audit log" },
+	{ "--request", 0, "FD", IN_RUN, OPT_REQUEST, 0, NULL,
+	  "a request of libcordon is read from FD; its end goes to the next descriptor" },
 	{ "--dry-run", 0, NULL, IN_RUN, OPT_DRY_RUN, 0, NULL, "print the plan and stop" },
 	{ "--json", 0, NULL, IN_RUN | IN_EXPLAIN | IN_SHOW | IN_INTERSECT | IN_TRIAL | IN_DOCTOR |
 	  IN_PS | IN_EXEC | IN_STATUS, OPT_JSON, 0, NULL,
