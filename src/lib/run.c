@@ -383,7 +383,9 @@ static int run_live(struct attempt *a)
 		return -1;
 	ops = live_policy_ops(policy);
 	a->ro.ops = &ops;
-	rc = run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
+	rc = run_make_roots(a->c, &a->res.err);
+	if (rc == 0)
+		rc = run_plan(&a->plan, &a->report.caps, &a->ro, &a->res, &a->res.err);
 	live_policy_free(policy);
 	return rc;
 }
@@ -400,10 +402,7 @@ static void run_once(struct attempt *a)
 	run_result_init(&a->res);
 	memcpy(a->res.run_id, id, sizeof(id));
 	a->res.audit = audit;
-	rc = run_make_roots(a->c, &a->res.err);
-	if (rc == 0)
-		rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err)
-				  : run_live(a);
+	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
 	a->ran |= a->res.started || a->res.exec_errno;
 	if (rc < 0)
 		a->res.started = false;
