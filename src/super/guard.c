@@ -372,6 +372,12 @@ static int read_trouble(const struct guard *g, struct cordon_err *err)
 	return 0;
 }
 
+bool guard_has_refused(const struct guard *g, struct cordon_err *err)
+{
+	return g && read_trouble(g, err) < 0 &&
+	       (err->code == CORDON_E_HOST || err->code == CORDON_E_POLICY);
+}
+
 static int start_more(struct guard *g, struct cordon_err *err)
 {
 	g->more_at_us = INT64_MAX;

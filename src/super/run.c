@@ -268,6 +268,8 @@ static int guard(struct run *r, const struct pollfd *fds, struct cordon_err *err
 
 	if (tree_guard(&r->tree, fds, err) == 0)
 		return 0;
+	if (err->code != CORDON_E_SETUP)
+		return -1;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
 	(void)!read_messages(r, &ignored);
@@ -506,6 +508,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 			*err = end_err;
 			rc = -1;
 		}
+		if (rc == 0 && guard_has_refused(r.tree.guard, err))
+			rc = -1;
 		end_denials(&r);
 	}
 	server_release(&r.server);
