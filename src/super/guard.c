@@ -372,10 +372,9 @@ static int read_trouble(const struct guard *g, struct cordon_err *err)
 	return 0;
 }
 
-bool guard_has_refused(const struct guard *g, struct cordon_err *err)
+bool guard_read_trouble(const struct guard *g, struct cordon_err *ret)
 {
-	return g && read_trouble(g, err) < 0 &&
-	       (err->code == CORDON_E_HOST || err->code == CORDON_E_POLICY);
+	return g && read_trouble(g, ret) < 0;
 }
 
 static int start_more(struct guard *g, struct cordon_err *err)

@@ -61,9 +61,8 @@ int64_t guard_next_us(const struct guard *g);
  * are gone later is no failure: then the calls fail. */
 int guard_work(struct guard *g, const struct pollfd fds[N_GUARD_POLLS],
 	       struct cordon_err *err) MUST_USE;
-/* After the tree's end: had it refused to begin, for what it found?  Then what was asked of
- * it has failed, however the command took that. */
-bool guard_has_refused(const struct guard *g, struct cordon_err *err);
+/* Has one told why it could not begin, which nobody has read yet? */
+bool guard_read_trouble(const struct guard *g, struct cordon_err *ret);
 /* One refusal.  Who shows the text escapes it before. */
 struct guard_denial {
 	uint32_t rule;		/* 1 + the number of a rule; 0: a name */

@@ -43,6 +43,7 @@ struct run {
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
 	bool told_to_end;	/* by a signal, which was passed on */
+	struct cordon_err guard_err;	/* why the guard could not begin, told with the end */
 };
 
 int64_t run_now_us(void)
@@ -268,12 +269,28 @@ static int guard(struct run *r, const struct pollfd *fds, struct cordon_err *err
 
 	if (tree_guard(&r->tree, fds, err) == 0)
 		return 0;
-	if (err->code != CORDON_E_SETUP)
-		return -1;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
 	(void)!read_messages(r, &ignored);
-	return r->exited || r->res->exec_errno || tree_is_gone(&r->tree) ? 0 : -1;
+	if (!r->exited && !r->res->exec_errno && !tree_is_gone(&r->tree))
+		return -1;
+	r->guard_err = *err;
+	return 0;
+}
+
+/* A guard that refused to begin, for what it found, made calls of the command fail: that is
+ * why it failed, also where its end was seen first. */
+static int check_guard(struct run *r, struct cordon_err *err)
+{
+	struct cordon_err *why = &r->guard_err;
+
+	if (!r->res->status ||
+	    (why->code == CORDON_E_NONE && !guard_read_trouble(r->tree.guard, why)))
+		return 0;
+	if (why->code != CORDON_E_HOST && why->code != CORDON_E_POLICY)
+		return 0;
+	*err = *why;
+	return -1;
 }
 
 static void check_limits(struct run *r)
@@ -508,8 +525,8 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 			*err = end_err;
 			rc = -1;
 		}
-		if (rc == 0 && guard_has_refused(r.tree.guard, err))
-			rc = -1;
+		if (rc == 0)
+			rc = check_guard(&r, err);
 		end_denials(&r);
 	}
 	server_release(&r.server);
