@@ -141,7 +141,7 @@ static enum step look_along(struct ground *g, struct str path)
 
 static int say_closed(const char *path, struct cordon_err *err)
 {
-	return err_set(err, CORDON_E_HOST, "'%s' is closed to the guard", path);
+	return err_set(err, CORDON_E_POLICY, "'%s' is closed to the guard", path);
 }
 
 int guard_names_settle(struct guard_names *g, struct cordon_err *err)

@@ -279,7 +279,7 @@ static int guard(struct run *r, const struct pollfd *fds, struct cordon_err *err
 }
 
 /* A guard that refused to begin, for what it found, made calls of the command fail: that is
- * why it failed, also where its end was seen first. */
+ * why it failed, also where its end was seen first.  Other troubles come with every end. */
 static int check_guard(struct run *r, struct cordon_err *err)
 {
 	struct cordon_err *why = &r->guard_err;
@@ -287,7 +287,7 @@ static int check_guard(struct run *r, struct cordon_err *err)
 	if (!r->res->status ||
 	    (why->code == CORDON_E_NONE && !guard_read_trouble(r->tree.guard, why)))
 		return 0;
-	if (why->code != CORDON_E_HOST && why->code != CORDON_E_POLICY)
+	if (why->code != CORDON_E_POLICY)
 		return 0;
 	*err = *why;
 	return -1;
