@@ -60,19 +60,38 @@ static struct str read_text(struct search *s, const char *path)
 	return text;
 }
 
+/* What git takes a path for: below HOME, or from a base. */
+static struct str expand(const struct search *s, struct str path, const char **base)
+{
+	if (!str_starts(path, "~/") || !s->c->home)
+		return path;
+	*base = s->c->home;
+	return str_from_pos(path, 2);
+}
+
 /* NULL: there is no such path, or no memory (which the next one says). */
 static const char *resolve(struct search *s, struct str path, const char *base)
 {
 	struct cordon_err ignored;
 	const char *real;
 
-	if (str_starts(path, "~/") && s->c->home) {
-		path = str_from_pos(path, 2);
-		base = s->c->home;
-	}
+	path = expand(s, path, &base);
 	if (!path.n || path_resolve(&s->c->arena, path, base, &real, &ignored) < 0)
 		return NULL;
 	return real;
+}
+
+/* The name and what it leads to: a link can be taken away, and its name be given to
+ * something else. */
+static int add_file(struct search *s, struct str path, const char *base)
+{
+	const char *real = resolve(s, path, base), *name;
+
+	if (real && is_writable(s, real) && add(s, &s->r->git_files, real) < 0)
+		return -1;
+	path = expand(s, path, &base);
+	name = path.n ? path_normal(&s->c->arena, path, base) : NULL;
+	return name && is_writable(s, name) ? add(s, &s->r->git_files, name) : 0;
 }
 
 /* ---- a configuration -------------------------------------------------------------- */
@@ -118,7 +137,7 @@ static int read_entry(struct search *s, const char *file, struct str section, st
 	bool is_hooks = is_word(section, "core") && is_word(key, "hookspath");
 	bool is_include = (is_word(section, "include") || is_word(section, "includeif")) &&
 			  is_word(key, "path");
-	const char *base, *path;
+	const char *base;
 
 	if (equals == line.n || (!is_hooks && !is_include))
 		return 0;
@@ -127,8 +146,7 @@ static int read_entry(struct search *s, const char *file, struct str section, st
 	if (is_hooks && str_ends(value, "/_"))
 		value.n -= 2;
 	base = is_hooks ? s->worktree : folder_of(&s->c->arena, file);
-	path = base ? resolve(s, value, base) : NULL;
-	return path && is_writable(s, path) ? add(s, &s->r->git_files, path) : 0;
+	return base ? add_file(s, value, base) : err_nomem(s->err);
 }
 
 /* `[section "sub"]`, with an entry behind it perhaps: what is left of the line. */

@@ -759,6 +759,12 @@ has_guard() {
 		[ "$status" -ne 0 ]
 		[ "$(cat "$name" || true)" = "$before" ]
 	done
+	# By way of a link, which can be taken away.
+	mv shared.conf other.conf
+	ln -s other.conf shared.conf
+	run "$cordon" run -- sh -c 'rm shared.conf; echo x >shared.conf; echo x >>other.conf'
+	[ -L shared.conf ] || [ ! -e shared.conf ]
+	[[ "$(cat other.conf)" != *x ]]
 	"$cordon" run -- sh -c 'echo y >free && echo y >.bare/description &&
 		git -C main -c user.name=a -c user.email=a@b commit -q --allow-empty -m two'
 	[ "$(git -C main log --format=%s | head -1)" = two ]
