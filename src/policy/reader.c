@@ -177,25 +177,28 @@ static bool has_part(struct str path, const char *part)
 	}
 }
 
-/* What a path leads to, and what a pattern does from its last folder without a star on;
- * NULL where that is itself.  Inside there may be no link of that name: what cannot be
- * found outside cannot be reached there. */
-static const char *real_of(struct reader *r, struct str text, const char *path)
+/* What a path leads to, and what a pattern does from its last folder without a star on; none
+ * where that is itself.  Inside there may be no link of that name.  What cannot be found
+ * outside (a loop, a closed folder) cannot be reached inside. */
+static int find_real(struct reader *r, struct str text, struct item *ret)
 {
+	struct arena *a = r->policy->arena;
 	size_t n = str_find(text, '*');
-	struct cordon_err ignored;
+	struct cordon_err err;
 	const char *real, *rest;
 
 	while (n < text.n && n && text.s[n - 1] != '/')
 		n--;
-	if (path_resolve(r->policy->arena, n ? str_first(text, n) : STR("."), r->base_dir, &real,
-			 &ignored) < 0)
-		return NULL;
+	if (path_resolve(a, n ? str_first(text, n) : STR("."), r->base_dir, &real, &err) < 0)
+		return err.code == CORDON_E_NOMEM ? no_memory(r, ret->at) : 0;
 	if (n < text.n) {
-		rest = arena_strndup(r->policy->arena, text.s + n, text.n - n);
-		real = rest ? path_join(r->policy->arena, real, rest) : NULL;
+		rest = arena_strndup(a, text.s + n, text.n - n);
+		real = rest ? path_join(a, real, rest) : NULL;
 	}
-	return real && strcmp(real, path) != 0 ? real : NULL;
+	if (!real)
+		return no_memory(r, ret->at);
+	ret->real = str_is(ret->text, real) ? NULL : real;
+	return 0;
 }
 
 /* A path or pattern.  Two stars and a slash before a name stand for any depth;
@@ -220,8 +223,7 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	if (!path)
 		return no_memory(r, ret->at);
 	ret->text = str_from(path);
-	ret->real = real_of(r, text, path);
-	return 0;
+	return find_real(r, text, ret);
 }
 
 static int item_word(struct reader *r, enum field_id id, struct str text, struct item *ret)
