@@ -3,6 +3,7 @@
 #define LIB_COMPOSE_H
 
 #include "cordon.h"
+#include "plan/compile.h"
 #include "policy/dialect/dialect.h"
 #include "policy/intersect.h"
 
@@ -20,6 +21,7 @@ struct composition {
 	 * network is never the host's own. */
 	bool like_container;
 	struct policy policy;		/* the result */
+	struct plan_paths named_roots;	/* writable ones by option, also inside others */
 	/* What it was made of, for a network that changes while a cordon lives:
 	 * the project with the settings, and the ceilings as they were read. */
 	struct policy project;

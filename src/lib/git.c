@@ -273,6 +273,10 @@ int git_find(struct composition *c, struct plan_request *r, struct cordon_err *e
 	for (size_t i = 0; wanted && i < write->n; i++)
 		if (read_root(&s, write->items[i].text.s) < 0)
 			return -1;
+	for (size_t i = 0; wanted && i < r->named_roots.n; i++)
+		if (is_writable(&s, r->named_roots.paths[i]) &&
+		    read_root(&s, r->named_roots.paths[i]) < 0)
+			return -1;
 	/* Files that files name; the list grows. */
 	for (size_t i = 0; i < r->git_files.n; i++)
 		if (read_config(&s, r->git_files.paths[i]) < 0)

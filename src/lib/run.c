@@ -175,6 +175,7 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		.cwd = c->cwd,
 		.uid = geteuid(),
 		.gid = getegid(),
+		.named_roots = c->named_roots,
 	};
 	char live[MAX_LIVE_ROOT];
 

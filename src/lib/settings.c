@@ -174,9 +174,12 @@ static int add_write(struct composition *c, const struct field_value *more)
 	struct section *base = &c->policy.base;
 	const struct item *root = &more->items[0];
 	struct field_value read;
+	struct cordon_err err;
 
 	if (write_out_default(c, F_FILES_WRITE) < 0)
 		return -1;
+	if (plan_paths_add(&c->arena, &c->named_roots, root->text.s, &err) < 0)
+		return diag_error(&c->diags, more->at, "%s", err.msg);
 	read = base->f[F_FILES_READ];
 	for (size_t i = 0; i < read.n; i++)
 		if (!str_eq(read.items[i].text, root->text) &&

@@ -52,6 +52,8 @@ struct plan_request {
 	/* Besides those that its names say: folders of git, and what a configuration names
 	 * for git to run or read.  Real paths below writable roots. */
 	struct plan_paths git_folders, git_files;
+	/* Writable roots that lie in another one, where a policy has no place for them; or not. */
+	struct plan_paths named_roots;
 	const char *unshared;		/* a folder that no root may cover; real, or NULL */
 };
 

@@ -179,6 +179,9 @@ static void protect_roots(struct files *f)
 	}
 	if (in_home)
 		add_protected_sets(f, home);
+	for (size_t i = 0; i < f->request->named_roots.n; i++)
+		if (files_is_within(f, F_FILES_WRITE, f->request->named_roots.paths[i]))
+			add_protected_sets(f, f->request->named_roots.paths[i]);
 	for (size_t i = 0; i < f->request->git_folders.n; i++)
 		protect_git_folder(f, f->request->git_folders.paths[i]);
 	for (size_t i = 0; i < f->request->git_files.n; i++)

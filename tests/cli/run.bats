@@ -742,6 +742,19 @@ has_guard() {
 	[ "$(cat s)" = "as it was" ]
 }
 
+@test "a writable root inside another one has its own protected names" {
+	git init -q sub
+	printf '[core]\n\thooksPath = mine\n' >>sub/.git/config
+	for name in sub/.git/hooks/pre-commit sub/mine/pre-commit sub/.envrc; do
+		run "$cordon" run -w sub -w "$BATS_TEST_TMPDIR/more" -- sh -c \
+			"mkdir -p ${name%/*} && echo x >$name"
+		[ ! -e "$name" ]
+	done
+	"$cordon" run -w sub -- sh -c 'cd sub && echo x >file && git add file &&
+		git -c user.name=a -c user.email=a@b commit -qm one'
+	[ "$(git -C sub log --format=%s)" = one ]
+}
+
 @test "what a file .git and the configuration lead git to is held" {
 	git init -q "$BATS_TEST_TMPDIR/first"
 	git -C "$BATS_TEST_TMPDIR/first" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
