@@ -15,6 +15,7 @@
 #include "lib/git.h"
 #include "lib/judge.h"
 #include "lib/live_policy.h"
+#include "lib/mounts.h"
 #include "lib/tell.h"
 #include "super/live.h"
 #include "super/report.h"
@@ -189,7 +190,7 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	/* Not looked for where nothing is blocked. */
 	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
-	    git_find(c, &r, err) < 0 ||
+	    git_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
 	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
 	    record_find(c, req, r.own_home, ret_record, err) < 0)
 		return -1;

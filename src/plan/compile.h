@@ -25,6 +25,12 @@ struct plan_paths {
 int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
 		   struct cordon_err *err) MUST_USE;
 
+/* A path of the policy, and another one at which a mount of the host shows the same, or a
+ * part of it. */
+struct plan_second_name {
+	const char *path, *other;
+};
+
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
 	const char *const *environ;	/* the caller's; ends with NULL; or NULL: not known */
@@ -52,6 +58,8 @@ struct plan_request {
 	/* Besides those that its names say: folders of git, and what a configuration names
 	 * for git to run or read.  Real paths below writable roots. */
 	struct plan_paths git_folders, git_files;
+	struct plan_second_name *second_names;
+	size_t n_second_names, cap_second_names;
 	/* Writable roots that lie in another one, where a policy has no place for them; or not. */
 	struct plan_paths named_roots;
 	const char *unshared;		/* a folder that no root may cover; real, or NULL */

@@ -189,11 +189,12 @@ static void protect_roots(struct files *f)
 			protect(f, f->request->git_files.paths[i], CAUSE_SET, "git");
 }
 
-/* An entry of the policy: as it is written, and what it leads to. */
+/* An entry of the policy: as it is written, what it leads to, and where else that is. */
 static int for_each_path(struct files *f, enum field_id id,
 			 int (*act)(struct files *f, const struct item *item,
 				    const char *path))
 {
+	const struct plan_second_name *names = f->request->second_names;
 	const struct field_value *v = files_list(f, id);
 
 	for (size_t i = 0; i < v->n; i++) {
@@ -202,6 +203,11 @@ static int for_each_path(struct files *f, enum field_id id,
 		if (act(f, item, item->text.s) < 0 ||
 		    (item->real && act(f, item, item->real) < 0))
 			return err_locate(f->err, item->at);
+		for (size_t k = 0; k < f->request->n_second_names; k++)
+			if ((str_is(item->text, names[k].path) ||
+			     (item->real && strcmp(item->real, names[k].path) == 0)) &&
+			    act(f, item, names[k].other) < 0)
+				return err_locate(f->err, item->at);
 	}
 	return 0;
 }

@@ -755,6 +755,26 @@ has_guard() {
 	[ "$(git -C sub log --format=%s)" = one ]
 }
 
+@test "what is denied or protected stays so where a mount of the host shows it again" {
+	mkdir -p a/folder second part
+	echo secret >a/secret
+	echo secret >a/folder/secret
+	touch file
+	cat >script <<-'END'
+		mount --bind a second && mount --bind a/folder part && mount --bind a/secret file ||
+			exit 99
+		"$1" run --deny a/secret --deny a/folder -- sh -c \
+			'cat a/secret second/secret file a/folder/secret second/folder/secret part/secret; :'
+		"$1" run --protect part -- sh -c \
+			'for i in part a/folder second/folder; do echo x >$i/new; echo x >$i/secret; done; :'
+		"$1" run --deny a/secret -- cat part/secret
+	END
+	run -0 unshare --map-root-user --mount sh script "$cordon"
+	[ "$(printf '%s\n' "${lines[@]}" | grep -cv enied)" = 1 ]
+	[ "${lines[-1]}" = secret ]
+	[ "$(ls a/folder)" = secret ]
+}
+
 @test "what a file .git and the configuration lead git to is held" {
 	git init -q "$BATS_TEST_TMPDIR/first"
 	git -C "$BATS_TEST_TMPDIR/first" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
