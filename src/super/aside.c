@@ -30,24 +30,13 @@ int aside_keep_only(const int *fds, size_t n, struct cordon_err *err)
 
 int aside_detach(const char *name, const int *fds, size_t n, struct cordon_err *err)
 {
-	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP,
-				       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGXFSZ, SIGALRM,
-				       SIGPROF, SIGVTALRM, SIGIO };
 	struct rlimit no_core = { 0, 0 };
-	sigset_t none;
+	sigset_t all;
 
-	for (int i = 1; i < _NSIG; i++) {
-		bool is_ignored = false;
-
-		for (size_t k = 0; k < ARRAY_SIZE(ignored); k++)
-			is_ignored |= ignored[k] == i;
-		signal(i, is_ignored ? SIG_IGN : SIG_DFL);
-	}
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (setrlimit(RLIMIT_CORE, &no_core) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_NAME, name) < 0)
+	/* One call instead of one for each; whoever waits for a signal lets it in. */
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || setrlimit(RLIMIT_CORE, &no_core) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_NAME, name) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot prepare %s", name);
 	return aside_keep_only(fds, n, err);
 }

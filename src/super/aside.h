@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 
-/* Signals as at birth but for those of a terminal, no core, a name, and no
- * descriptor but these. */
+/* No signal but those that nobody can block, no core, a name, and no descriptor but
+ * these. */
 int aside_detach(const char *name, const int *fds, size_t n, struct cordon_err *err) MUST_USE;
 /* Close every descriptor but these (-1 is none). */
 int aside_keep_only(const int *fds, size_t n, struct cordon_err *err) MUST_USE;

@@ -99,10 +99,14 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 	struct itimerval often = { { 0, FIFO_LOOK_US }, { 0, FIFO_LOOK_US } }, never = { 0 };
 	struct sigaction act = { .sa_handler = interrupt };
 	int rc = -EINTR;
+	sigset_t look;
 
 	/* The parent's folder in /proc is closed to us. */
 	a->w->self = openat(a->w->proc, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sigaction(SIGALRM, &act, NULL);
+	sigemptyset(&look);
+	sigaddset(&look, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &look, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (rc == -EINTR && guard_is_valid(a->w->listener, a->req.id))
 		rc = reopen(a->w, fd, a->req.flags);
