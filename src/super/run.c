@@ -421,7 +421,7 @@ int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
 	static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT,  SIGUSR1,
 					 SIGUSR2, SIGALRM,  SIGPROF, SIGVTALRM, SIGIO,
-					 SIGCONT, SIGWINCH, SIGTSTP };
+					 SIGCONT, SIGWINCH, SIGTSTP, SIGPWR, SIGSTKFLT };
 	struct sigaction now;
 	sigset_t set;
 
@@ -431,6 +431,8 @@ int run_watch_signals(int *ret_fd, struct cordon_err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
 		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, forwarded[i]);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		sigaddset(&set, i);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

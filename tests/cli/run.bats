@@ -1230,8 +1230,8 @@ for name in "full", "later":
 	[ "$code" -eq 143 ]
 }
 
-@test "signals of clocks do not take the result along" {
-	for signal in ALRM VTALRM PROF IO; do
+@test "signals of clocks, and those of programs, do not take the result along" {
+	for signal in ALRM VTALRM PROF IO PWR RTMIN+3 RTMAX; do
 		env --default-signal "$cordon" run --json -- sh -c "touch ready.$signal; sleep 100" \
 			>out.$signal &
 		pid=$!
