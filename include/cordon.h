@@ -158,9 +158,12 @@ struct cordon_run_options {
 	 * without; or NULL. */
 	void (*warn)(void *arg, const char *line);
 	void *warn_arg;
+	/* The process ends with the run: once the command runs, it can execute no program any
+	 * more, and has no use for much of the kernel. */
+	bool own_process;
 };
 #define CORDON_RUN_OPTIONS	{ sizeof(struct cordon_run_options), NULL, false, false, false, \
-				  NULL, NULL }
+				  NULL, NULL, false }
 
 /* Run the request's command inside a cordon, to its end.  Uses the process's
  * standard streams and signals: for a program that does nothing else.  A policy

@@ -107,6 +107,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.json = o.capture || file;
 	o.dry_run = args_has(args, OPT_DRY_RUN);
 	o.warn = say_warning;
+	o.own_process = true;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (o.dry_run && file) {
 		(void)result_file_close(&result, NULL);

@@ -572,6 +572,7 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	a.ro.limit_output = policy_is_written(&c.policy, F_LIMITS_OUTPUT);
+	a.ro.own_process = o->own_process;
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (judge_command(&c.policy,

@@ -248,6 +248,7 @@ static int run_served(struct served *s, int *ret_code, struct cordon_err *err)
 	s->run.json = true;
 	s->run.warn = keep_warning;
 	s->run.warn_arg = &s->warnings;
+	s->run.own_process = true;
 	return cordon_run(&s->req, &s->run, ret_code, &s->answer, err);
 }
 

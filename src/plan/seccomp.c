@@ -66,6 +66,8 @@ enum verdict {
 	VERDICT_MEMFD,			/* ENOSYS */
 	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
 	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM; else PID_0 */
+	VERDICT_OWN,			/* (the supervisor's) EPERM */
+	VERDICT_OWN_ENOSYS,		/* (the supervisor's) ENOSYS */
 	/* by arguments; the digit says which is the first that counts */
 	VERDICT_CLONE,
 	VERDICT_UNSHARE,
@@ -589,7 +591,18 @@ static const struct {
 	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
 	{ VERDICT_EXEC, OPTION(execs), VERDICT_EXEC, VERDICT_ALLOW },
 	{ VERDICT_AFFINITY, OPTION(few_cpus), VERDICT_EPERM, VERDICT_PID_0 },
+	{ VERDICT_OWN, OPTION(supervisor), VERDICT_ALLOW, VERDICT_EPERM },
+	{ VERDICT_OWN_ENOSYS, OPTION(supervisor), VERDICT_ALLOW, VERDICT_ENOSYS },
 };
+
+/* What is never open to the command is not to the supervisor, but for what is its own; nor
+ * does it execute anything. */
+static enum verdict settle_own(enum verdict v)
+{
+	if (v == VERDICT_EXEC)
+		return VERDICT_EPERM;
+	return v == VERDICT_EPERM || v == VERDICT_ENOSYS ? v : VERDICT_ALLOW;
+}
 
 static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
 {
@@ -600,6 +613,8 @@ static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
 
 		settled[changes[i].verdict] = (uint8_t)(is_on ? changes[i].on : changes[i].off);
 	}
+	for (size_t v = 0; o->supervisor && v < N_VERDICTS; v++)
+		settled[v] = (uint8_t)settle_own((enum verdict)v);
 }
 
 /* Numbers next to each other with the same verdict. */

@@ -30,6 +30,7 @@ struct seccomp_options {
 				 * restrict themselves by Landlock, as it could not follow */
 	bool execs;		/* executions are handed to the guard */
 	bool few_cpus;		/* programs stay on the CPUs that they were given */
+	bool supervisor;	/* not for the command at all: for us, once it runs */
 };
 
 /* The filter for these options, in the arena; the same options give the same

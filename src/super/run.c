@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "super/aside.h"
+#include "super/confine.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
@@ -32,6 +33,7 @@ struct run {
 	const struct plan *plan;
 	struct run_result *res;
 	struct run_reporter *reporter;
+	bool own_process;
 	struct tree tree;
 	struct stdio stdio;
 	struct live live;
@@ -116,6 +118,9 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	if (*terminal >= 0 && stdio_join(&r->stdio, fd_take(terminal), err) < 0)
 		return -1;
 	if (tree_join(&r->tree, err) < 0)
+		return -1;
+	/* Nothing else is tried from here on.  Before the guard starts, so that it has it, too. */
+	if (r->own_process && confine_self(err) < 0)
 		return -1;
 	return r->plan->asks_at_once ? tree_start_guard(&r->tree, err) : 0;
 }
@@ -503,6 +508,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 		.plan = plan,
 		.res = ret,
 		.reporter = o->reporter,
+		.own_process = o->own_process,
 		.live = LIVE_NONE,
 		.signals = -1,
 		.deadline_us = INT64_MAX,

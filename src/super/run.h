@@ -45,6 +45,7 @@ struct run_options {
 	bool limit_output;		/* count output even if it is passed on */
 	struct run_reporter *reporter;	/* its result is the one that is filled */
 	const struct session_ops *ops;	/* for what is asked while it runs, or NULL */
+	bool own_process;		/* which ends with the run, and may be confined for good */
 };
 
 /* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret`

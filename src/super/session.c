@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/pidfd.h"
+#include "super/confine.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/result_message.h"
@@ -357,7 +358,8 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		return tree_grant(&s->tree, err);
 	case NATIVE_READY:
 		if (tree_join(&s->tree, err) < 0 ||
-		    tree_limit_processes(&s->tree, s->tree.limits.processes, err) < 0)
+		    tree_limit_processes(&s->tree, s->tree.limits.processes, err) < 0 ||
+		    confine_self(err) < 0)
 			return -1;
 		s->is_ready = true;
 		s->server.changed = true;

@@ -559,6 +559,38 @@ static void test_executions_go_to_the_guard(void)
 	arena_release(&both.arena);
 }
 
+/* With arguments that a command would be refused for, too: what the supervisor and the
+ * guard do. */
+static void test_supervisor_executes_nothing(void)
+{
+	static const struct row own[] = {
+		{ SYS_execve, { 0 }, BOTH(ERR(EPERM)), 0 },
+		{ SYS_execveat, { 0 }, BOTH(ERR(EPERM)), 0 },
+		{ SYS_bpf, { 0 }, BOTH(ERR(EPERM)), 0 },
+		{ SYS_finit_module, { 0 }, BOTH(ERR(EPERM)), 0 },
+		{ SYS_perf_event_open, { 0 }, BOTH(ERR(EPERM)), 0 },
+		{ SYS_keyctl, { 0 }, BOTH(ERR(ENOSYS)), 0 },
+		{ SYS_io_uring_setup, { 0 }, BOTH(ERR(ENOSYS)), 0 },
+		{ NUMBERS, { 0 }, BOTH(ERR(ENOSYS)), 0 },
+		{ SYS_clone, { CLONE_NEWNET }, BOTH(ALLOW), 0 },
+		{ SYS_setns, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_chroot, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_ptrace, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_process_vm_readv, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_pidfd_getfd, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_kcmp, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_openat2, { 0 }, BOTH(ALLOW), 0 },
+		{ SYS_openat, { 0, 0, O_CREAT, S_ISUID }, BOTH(ALLOW), 0 },
+		{ SYS_socket, { AF_NETLINK, 0, 12 }, BOTH(ALLOW), 0 },
+		{ SYS_setrlimit, { RLIMIT_CORE }, BOTH(ALLOW), 0 },
+	};
+	struct filter f = compile(&(struct seccomp_options){ .supervisor = true });
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		is_int(ask_row(&f, &own[i], 0), own[i].ordinary, "number %d", own[i].nr);
+	arena_release(&f.arena);
+}
+
 /* How far a verdict lets a call go. */
 static int openness(uint32_t verdict)
 {
@@ -686,7 +718,7 @@ int main(void)
 		TAP(test_every_number_is_answered_as_listed), TAP(test_foreign_programs_are_killed),
 		TAP(test_arguments_decide), TAP(test_upper_halves_count_for_sizes_only),
 		TAP(test_options_open_what_they_say), TAP(test_what_makes_names_goes_to_the_guard),
-		TAP(test_executions_go_to_the_guard),
+		TAP(test_executions_go_to_the_guard), TAP(test_supervisor_executes_nothing),
 		TAP(test_every_set_of_options_compiles), TAP(test_unknown_processors_are_refused),
 		TAP(test_simulator_knows_all_of_bpf),
 		TAP(test_simulator_kills_what_the_kernel_would_not_load), TAP_END });

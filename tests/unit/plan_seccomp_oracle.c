@@ -94,6 +94,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "PAGES", opt->memfd ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EINVAL) },
 		{ "NO_GUARD", opt->guard ? NOSYS : SCMP_ACT_ALLOW },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
+		{ "OWN", SCMP_ACT_ERRNO(EPERM) }, { "OWN_ENOSYS", NOSYS },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
