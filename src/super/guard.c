@@ -49,6 +49,7 @@ struct guard {
 	struct guard_pair {
 		struct guard_process {
 			int pidfd;
+			bool has_run;
 			clockid_t clock;	/* of its CPU time; 0: none yet */
 			int64_t cpu_us;		/* when it was read last */
 		} actor, reader;
@@ -186,6 +187,7 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 	}
 	if (pid < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot start a process of the guard");
+	ret->has_run = true;
 	ret->pidfd = pidfd_of(pid);
 	if (ret->pidfd < 0 || clock_getcpuclockid(pid, &ret->clock) != 0) {
 		fd_close(&ret->pidfd);
@@ -207,11 +209,11 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	int socks[2], pipe_fds[2], rc;
 
 	*pair = (struct guard_pair){ { .pidfd = -1 }, { .pidfd = -1 }, -1 };
+	g->n_pairs++;
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot make a pipe for the guard");
 	pair->trouble = pipe_fds[0];
 	s.trouble = pipe_fds[1];
-	g->n_pairs++;
 	s.worker = (struct guard_worker){ .listener = g->o.listener, .init = g->o.init,
 					  .denials = g->deny, .proc = -1, .shared = g->shared,
 					  .cpu = &g->shared->cpus[g->n_pairs - 1],
@@ -232,12 +234,16 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	return rc;
 }
 
+static void kill_pair(const struct guard_pair *pair)
+{
+	pidfd_signal(pair->actor.pidfd, SIGKILL);
+	pidfd_signal(pair->reader.pidfd, SIGKILL);
+}
+
 static void kill_all(const struct guard *g)
 {
-	for (size_t i = 0; i < g->n_pairs; i++) {
-		pidfd_signal(g->pairs[i].actor.pidfd, SIGKILL);
-		pidfd_signal(g->pairs[i].reader.pidfd, SIGKILL);
-	}
+	for (size_t i = 0; i < g->n_pairs; i++)
+		kill_pair(&g->pairs[i]);
 }
 
 static void collect(int *pidfd)
@@ -272,16 +278,23 @@ static void wait_for_end(int trouble)
 			poll(&p, 1, -1);
 }
 
-static void wait_for_all(struct guard *g)
+static void wait_for_pair(struct guard_pair *pair)
 {
-	for (size_t i = 0; i < g->n_pairs; i++) {
-		struct guard_pair *pair = &g->pairs[i];
-
-		collect(&pair->actor.pidfd);
-		collect(&pair->reader.pidfd);
+	collect(&pair->actor.pidfd);
+	collect(&pair->reader.pidfd);
+	if (pair->trouble >= 0)
 		wait_for_end(pair->trouble);
-		fd_close(&pair->trouble);
-	}
+	fd_close(&pair->trouble);
+}
+
+/* The last one, of which not both began: no call has come there. */
+static void drop_pair(struct guard *g)
+{
+	struct guard_pair *pair = &g->pairs[g->n_pairs - 1];
+
+	kill_pair(pair);
+	wait_for_pair(pair);
+	g->n_pairs--;
 }
 
 static int make_shared(struct guard *g, struct cordon_err *err)
@@ -377,14 +390,25 @@ bool guard_read_trouble(const struct guard *g, struct cordon_err *ret)
 	return g && read_trouble(g, ret) < 0;
 }
 
+/* The first pair can do it alone, if not as fast: a machine that has no room for more is no
+ * reason to end what runs. */
 static int start_more(struct guard *g, struct cordon_err *err)
 {
+	struct cordon_err why;
+
 	g->more_at_us = INT64_MAX;
-	while (g->n_pairs < N_GUARD_PAIRS)
-		if (start_pair(g, err) < 0) {
+	while (g->n_pairs < N_GUARD_PAIRS) {
+		if (start_pair(g, &why) == 0)
+			continue;
+		/* It may have taken a call along. */
+		if (g->pairs[g->n_pairs - 1].reader.has_run) {
 			give_up(g);
+			*err = why;
 			return -1;
 		}
+		drop_pair(g);
+		break;
+	}
 	fd_close(&g->o.listener);
 	return 0;
 }
@@ -449,7 +473,8 @@ void guard_stop(struct guard *g)
 	if (!g)
 		return;
 	give_up(g);
-	wait_for_all(g);
+	for (size_t i = 0; i < g->n_pairs; i++)
+		wait_for_pair(&g->pairs[i]);
 	fd_close(&g->denials);
 	fd_close(&g->deny);
 	guard_commands_release(&g->commands);

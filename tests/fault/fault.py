@@ -113,6 +113,9 @@ class Place:
 def judge(place, done, log):
     """What is wrong after one injected failure, which each process had; lines."""
     wrong, said = [], place.said()
+    # Made for the command, which then heard that it could not be made: its own shell ends so.
+    if said == "" and done.returncode == 2 and "cannot create marker" in done.stderr:
+        said = None
     if said is not None and said != CONFINED:
         wrong.append(f"ran with: {said}")
     if done.returncode in (2, 125) and said is not None:
