@@ -8,6 +8,7 @@
 
 #include <sched.h>
 
+#include "base/limits.h"
 #include "base/path.h"
 #include "plan/files_priv.h"
 #include "plan/landlock.h"
@@ -58,9 +59,13 @@ static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights
 void files_add_guarded(struct files *f, struct plan_guarded guarded)
 {
 	struct plan *p = f->plan;
-	struct plan_guarded *g =
-		arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
+	struct plan_guarded *g;
 
+	if (p->n_guarded == MAX_GUARD_NAMES) {
+		f->crowded = true;
+		return;
+	}
+	g = arena_grow(p->arena, p->guarded, p->n_guarded, &p->cap_guarded, sizeof(*g));
 	if (!g) {
 		f->failed = true;
 		return;
@@ -465,5 +470,10 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
+	if (f.crowded)
+		return err_set(err, CORDON_E_POLICY,
+			       "files: over %d names would have to be guarded: the sets of "
+			       "files.protect below each writable root, and files.deny",
+			       MAX_GUARD_NAMES);
 	return f.failed ? err_nomem(err) : 0;
 }

@@ -170,7 +170,7 @@ static void protect_roots(struct files *f)
 	const char *home = f->request->home;
 	bool in_home = false;
 
-	for (size_t i = 0; i < write->n; i++) {
+	for (size_t i = 0; i < write->n && !f->crowded; i++) {
 		const char *root = write->items[i].text.s;
 
 		add_protected_sets(f, root);
