@@ -19,6 +19,9 @@
 #define COUNT_WAIT_US		100000
 #define COUNT_LOOK_US		1000
 #define NO_EVENT_LOOK_US	50000	/* where the kernel gives no event */
+#define BUFFERS_RATE		2048	/* bytes a µs, at most, that programs send themselves */
+#define MIN_BUFFERS_US		20000
+#define MAX_BUFFERS_US		250000
 
 enum controller { MEMORY, PIDS, CPUACCT, N_CONTROLLERS };
 
@@ -37,7 +40,7 @@ struct state {
 	int event_fd;			/* -1: the kernel gives none */
 	int64_t event_us;		/* when an event came that is not counted yet; 0: none */
 	int64_t tasks_peak;
-	int64_t tcp_bytes;		/* how many buffers of TCP may hold */
+	int64_t buffers;		/* bytes that those of sockets may be; INT64_MAX: any */
 };
 
 /* Our own group of one controller; the texts point into what was read. */
@@ -125,14 +128,17 @@ static int set_memory(const struct cgroup *memory, int64_t bytes, bool grows,
 	return 0;
 }
 
-/* Buffers of TCP have a counter of their own here, which does nothing without a
- * limit.  Beyond it a sender waits. */
-static void bound_tcp(const struct state *s)
+/* Buffers of TCP and UDP have a counter of their own here, which does nothing without a
+ * limit.  Beyond it a sender waits; but the kernel lets each socket have a little more, so
+ * that many together have much: sample_buffers().  Sockets that were made before it was
+ * set are in no count, so it is set before the command begins. */
+static void bound_buffers(struct state *s, int64_t memory)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%lld", (long long)s->tcp_bytes);
-	if (s->tcp_bytes != INT64_MAX)
+	s->buffers = memory == INT64_MAX ? INT64_MAX : memory / 4;
+	snprintf(text, sizeof(text), "%lld", (long long)s->buffers);
+	if (s->buffers != INT64_MAX)
 		cgroup_try_write(group(s, MEMORY)->fd, "memory.kmem.tcp.limit_in_bytes", text);
 }
 
@@ -147,8 +153,7 @@ static int change_memory(struct state *s, int64_t bytes, struct cordon_err *err)
 		return err_set(err, CORDON_E_SETUP, "cannot read '%s/" MEMORY_FILE "'",
 			       memory->path);
 	if (set_memory(memory, bytes, bytes > before, err) == 0) {
-		s->tcp_bytes = bytes == INT64_MAX ? INT64_MAX : bytes / 4;
-		bound_tcp(s);
+		bound_buffers(s, bytes);
 		return 0;
 	}
 	/* What could be made smaller may stay so. */
@@ -168,6 +173,7 @@ static int set_limits(struct state *s, const struct plan_limits *limits, struct 
 	if (limits->memory != INT64_MAX &&
 	    set_memory(group(s, MEMORY), limits->memory, false, err) < 0)
 		return -1;
+	bound_buffers(s, limits->memory);
 	if (limits->processes == INT64_MAX)
 		return 0;
 	return cgroup_write_number(group(s, PIDS), "pids.max", limits->processes, err);
@@ -214,7 +220,6 @@ static void *cgroup1_open(const struct limiter_paths *paths, const struct plan_l
 		return NULL;
 	}
 	s->oom_fd = s->event_fd = -1;
-	s->tcp_bytes = limits->memory == INT64_MAX ? INT64_MAX : limits->memory / 4;
 	if (make_groups(s, paths, err) < 0 || set_limits(s, limits, err) < 0 ||
 	    open_oom(s, err) < 0) {
 		cgroup1_close(s);
@@ -273,14 +278,6 @@ static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, stru
 	return -1;
 }
 
-/* Turning that on takes the kernel longer than all the other limits together, so the
- * command does not wait for it. */
-static int cgroup1_start(void *state, int proc_fd UNUSED, struct cordon_err *err UNUSED)
-{
-	bound_tcp(state);
-	return 0;
-}
-
 static int cgroup1_event_fd(const void *state)
 {
 	return ((const struct state *)state)->event_fd;
@@ -317,6 +314,20 @@ static void sample_memory(struct state *s, struct limiter_sample *ret)
 		ret->wait_us = NO_EVENT_LOOK_US;
 }
 
+/* Twice what they may be is too much: some pass it by what each may have. */
+static void sample_buffers(const struct state *s, struct limiter_sample *ret)
+{
+	int64_t rest, wait, now = s->buffers == INT64_MAX ? -1 :
+		cgroup_read_number(group(s, MEMORY)->fd, "memory.kmem.tcp.usage_in_bytes");
+
+	if (now < 0)
+		return;
+	rest = 2 * s->buffers - now;
+	ret->memory_over |= rest < 0;
+	wait = MIN(MAX(rest / BUFFERS_RATE, MIN_BUFFERS_US), MAX_BUFFERS_US);
+	ret->wait_us = ret->wait_us < 0 ? wait : MIN(ret->wait_us, wait);
+}
+
 static int64_t cpu_ns(const struct state *s)
 {
 	return cgroup_read_number(group(s, CPUACCT)->fd, "cpuacct.usage");
@@ -334,6 +345,7 @@ static void cgroup1_sample(void *state, bool cpu_due, struct limiter_sample *ret
 	struct state *s = state;
 
 	sample_memory(s, ret);
+	sample_buffers(s, ret);
 	sample_tasks(s);
 	if (cpu_due) {
 		int64_t ns = cpu_ns(s);
@@ -366,7 +378,6 @@ const struct limiter_ops limiter_cgroup1 = {
 	.event_fd = cgroup1_event_fd,
 	.join = cgroup1_join,
 	.open_entries = cgroup1_open_entries,
-	.start = cgroup1_start,
 	.sample = cgroup1_sample,
 	.usage = cgroup1_usage,
 };

@@ -538,6 +538,13 @@ row("memory: TCP connections to itself", "py:import socket\ns = socket.create_se
     " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
     " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
     " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
+# Each may have a little more, when all together have what they may.
+row("memory: little in each of many connections", "py:import socket\ns = socket.create_server(("
+    "'127.0.0.1', 0))\nkeep, sent = [], 0\nfor i in range(450):\n"
+    " c = socket.socket()\n c.setsockopt(1, 8, 1 << 22)\n c.connect(s.getsockname())\n"
+    " a = s.accept()[0]\n keep += [c, a]\n a.setblocking(False)\n for k in range(60):\n  if sent > 50 << 20: break\n"
+    "  try: sent += a.send(bytes(65536))\n  except BlockingIOError: pass\n"
+    "assert sent > 50 << 20, sent\n" + HOLD, opts="-m 40M --timeout 20s")
 row("memory: connections that nobody accepts", "py:import socket\ns = socket.create_server(('127.0.0.1', "
     "0), backlog=1000)\ns.setsockopt(1, 8, 1 << 20)\nkeep, sent = [s], 0\nfor i in range(900):\n"
     " c = socket.create_connection(s.getsockname())\n keep.append(c)\n"
