@@ -44,6 +44,12 @@
 #define IPV6_FLOWLABEL_MGR	32
 #endif
 
+/* fallocate() with FALLOC_FL_KEEP_SIZE, as XFS had it first and all file systems have it;
+ * the kernel's headers for programs do not bear them. */
+#define FS_IOC_RESVSP		_IOC(_IOC_WRITE, 'X', 40, 48)
+#define FS_IOC_RESVSP64		_IOC(_IOC_WRITE, 'X', 42, 48)
+#define FS_IOC_ZERO_RANGE	_IOC(_IOC_WRITE, 'X', 57, 48)
+
 #if defined(__x86_64__)
 #define ARCH_NATIVE	AUDIT_ARCH_X86_64
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
@@ -308,15 +314,16 @@ static size_t test_setsockopt(struct emitter *e, unsigned arg)
 /* TIOCSTI and TIOCLINUX type into the terminal, which may be the caller's;
  * TIOCCONS takes the console's output; a line discipline is kernel code.  Keys of
  * encryption are the file system's, for all its folders, and names can be hidden and
- * shown again by them; flags of files say what names are alike.  Answered as by a file
- * system without them. */
+ * shown again by them; flags of files say what names are alike; blocks behind the end of
+ * a file are under no limit (test_fallocate()).  Answered as by a file system without them. */
 static size_t test_ioctl(struct emitter *e, unsigned arg)
 {
 	size_t no_such = refuse(e, ENOTTY);
 	size_t next = ONE_OF(e, no_such, e->allow, FS_IOC_SET_ENCRYPTION_POLICY,
 			     FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY,
 			     FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS, FS_IOC_SETFLAGS,
-			     FS_IOC_FSSETXATTR);
+			     FS_IOC_FSSETXATTR, FS_IOC_RESVSP, FS_IOC_RESVSP64,
+			     FS_IOC_ZERO_RANGE);
 
 	next = proceed(e, next);
 	return load_low(e, arg, ONE_OF(e, e->eperm, next, TIOCSETD, TIOCCONS, TIOCLINUX,

@@ -604,6 +604,10 @@ row("file size: blocks behind the end", "py:import ctypes, os\n"
     "fd = os.open('f', os.O_CREAT | os.O_WRONLY)\n"
     "assert ctypes.CDLL(None).fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(20 << 20)) == 0",
     opts="--file-size 1M")
+for n in (40, 42, 57):
+    row(f"file size: blocks behind the end, by ioctl {n}", "py:import fcntl, os, struct\n"
+        f"fcntl.ioctl(os.open('f', os.O_CREAT | os.O_WRONLY), {0x40305800 + n}, "
+        "struct.pack('hhqq24x', 0, 0, 0, 20 << 20))", opts="--file-size 1M")
 row("CPU time: short children that nobody waits for", "py:import os, time\n"
     "end = time.monotonic() + 4\n"
     "while time.monotonic() < end:\n"

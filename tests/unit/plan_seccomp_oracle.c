@@ -177,7 +177,7 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 	static const unsigned of_files[] = {
 		FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY,
 		FS_IOC_REMOVE_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS,
-		FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR,
+		FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, 0x40305828, 0x4030582a, 0x40305839,
 	};
 	static const int prctls[] = { 31, 32, 35 }, attaches[] = { 26, 50, 51, 52 };
 	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
@@ -367,6 +367,7 @@ static uint64_t pick(uint64_t *state, bool upper)
 		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 38, 39,
 		41, 43, 46, 48, 78, 512, 513, 1024,
 		1031, 1032, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_ADD_ENCRYPTION_KEY,
+		0x40305828, 0x40305829, 0x4030582a, 0x40305839,
 	};
 	uint64_t v;
 
