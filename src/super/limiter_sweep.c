@@ -6,12 +6,14 @@
  * counts shared pages (after fork) more than once; so only a sum over the limit
  * is looked at again, in proportion (share.h), which costs a hundred times as much.
  * Meanwhile sweeps go on: what one process has, or all have grown by, is certain.
+ * What descriptors hold cannot be told but at the most (fd_count.h): so it is in no sum, and
+ * ends the tree where it could be half of the limit.
  *
  * GAP: a look in proportion takes 10 to 30 µs a mapped MB, in which memory goes
  * on growing: one hog passed its limit by 0 to 2 MB, several at once and copies
  * of what was shared by 20 to 110 MB, on two busy CPUs.
- * GAP: what else is not mapped (buffers of pipes, what the kernel keeps of mappings, locks
- * and watches) is not seen here; other walls bound it.
+ * GAP: what else is not mapped (what the kernel keeps of mappings, locks and watches) is not
+ * seen here; other walls bound it.
  * GAP: without a network namespace of its own, nor are the tree's sockets.
  *
  * CPU time is the larger of an inherited perf counter and what the tasks say,
@@ -32,6 +34,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/proc.h"
+#include "super/fd_count.h"
 #include "super/proc_read.h"
 #include "super/share.h"
 #include "super/sock_count.h"
@@ -48,6 +51,9 @@
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
 #define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
 #define SOCKETS_ROOM	32768
+#define FDS_LOOK_US	250000
+#define FDS_DUTY	40		/* a look at them is at most a fortieth of the time */
+#define FDS_PART	2		/* of the limit: so much may be behind them */
 #define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
@@ -97,6 +103,8 @@ struct state {
 	int diag_fd;			/* lists sockets; -1: none */
 	int64_t sockets;		/* bytes, when they were listed last */
 	int64_t sockets_due_us;
+	struct fd_look fds;
+	int64_t fds_due_us;
 	int64_t shmem_others;		/* the machine's shared memory that is not the tree's */
 	int64_t shmem_most;		/* what of it can be the tree's, when it was asked last */
 	int64_t shmem_due_us;
@@ -202,6 +210,18 @@ static int64_t sockets_used(struct state *s, int64_t headroom)
 	s->sockets = sock_measure(s->diag_fd, n, s->said, sizeof(s->said));
 	s->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
 	return s->sockets;
+}
+
+/* Each of them may be empty: so they are in no sum. */
+static bool are_fds_over(struct state *s)
+{
+	int64_t begin = limiter_now_us(), bytes;
+
+	if (s->limit == INT64_MAX || begin < s->fds_due_us)
+		return false;
+	bytes = fd_measure(&s->fds);
+	s->fds_due_us = begin + MAX(FDS_LOOK_US, (limiter_now_us() - begin) * FDS_DUTY);
+	return bytes > s->limit / FDS_PART;
 }
 
 /* --- memory ---------------------------------------------------------------- */
@@ -519,6 +539,7 @@ static int sweep_start(void *state, int proc_fd, struct cordon_err *err)
 	if (sums.tasks == 0)
 		return err_set(err, CORDON_E_SETUP, "no process is to be seen in the tree's /proc");
 	s->tasks_peak = sums.tasks;
+	s->fds.proc_fd = s->proc_fd;
 	return 0;
 }
 
@@ -537,6 +558,7 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 		count_ticks(s, sums.ticks);
 	ret->cpu_us = cpu_us(s);
 	judge_memory(s, &sums, ret);
+	ret->memory_over |= are_fds_over(s);
 	if (s->cpu_limited && s->perf_fd < 0)
 		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
 	ret->tasks_over = sums.tasks > s->tasks_limit;

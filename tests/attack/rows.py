@@ -563,6 +563,17 @@ row("memory: datagrams whose senders are closed",
     " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
     " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
     "  s.sendto(bytes(150000 if k else 1), r.getsockname())\n" + HOLD, opts=BIG)
+row("memory: full pipes", "py:import os, resource\nhard = resource.getrlimit(7)[1]\n"
+    "resource.setrlimit(7, (min(hard, 4096), hard))\nkeep, held = [], 0\nfor i in range(900):\n"
+    " r, w = os.pipe()\n keep.append((r, w))\n os.set_blocking(w, False)\n try:\n"
+    "  while True: held += os.write(w, bytes(65536))\n except BlockingIOError: pass\n"
+    "assert held > 30 << 20, held\n" + HOLD, opts="-m 40M --timeout 20s")
+# One descriptor can be watched under many numbers; who reads of that gets it in one piece.
+row("memory: texts of /proc that are kept", "py:import os, select\ne = select.epoll()\n"
+    "for k in range(40):\n a = os.eventfd(0)\n for i in range(500):\n  os.dup2(a, 300 + i)\n"
+    "  e.register(300 + i)\nkeep = []\nfor i in range(100):\n"
+    " keep.append(os.open(f'/proc/self/fdinfo/{e.fileno()}', os.O_RDONLY))\n"
+    " os.read(keep[-1], 1)\n" + HOLD, opts=BIG)
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
