@@ -17,6 +17,8 @@
 #define MAX_WAIT_SMALL_US	20000
 #define MAX_WAIT_US		250000
 #define MIN_CPU_WAIT_US		1000
+#define FILES_PART		4		/* of the limit, that others may be charged for */
+#define MIN_FILES		(32LL << 20)	/* the count lags behind by some pages a CPU */
 
 static const struct limiter_paths host_paths = { "/sys/fs/cgroup", "/proc/self/cgroup" };
 
@@ -178,7 +180,8 @@ int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], 
 
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err)
 {
-	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err) : 0;
+	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err)
+			      : uncharged_add_fs(&l->uncharged, fd, err);
 }
 
 void limiter_add_sockets(struct limiter *l, int fd)
@@ -224,6 +227,20 @@ static int64_t sooner(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? MAX(a, b) : MIN(a, b);
 }
 
+/* A link with a long name has a page, which is charged to the guard that made it. */
+static bool are_files_over(const struct limiter *l)
+{
+	int64_t most = MAX(l->memory / FILES_PART, MIN_FILES), used, charged;
+
+	if (!l->ops->files || l->memory == INT64_MAX)
+		return false;
+	used = uncharged_measure_fs(&l->uncharged);
+	if (used <= most)
+		return false;
+	charged = l->ops->files(l->state);
+	return charged >= 0 && used - charged > most;
+}
+
 void limiter_count_beside(struct limiter *l, int64_t us)
 {
 	l->beside_us = us;
@@ -243,6 +260,7 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 		s.cpu_us += l->beside_us;
 	s.memory_over |= uncharged_is_over(&l->uncharged, l->memory, now, &wait);
 	s.wait_us = sooner(s.wait_us, wait);
+	s.memory_over |= are_files_over(l);
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;

@@ -278,6 +278,16 @@ static int cgroup1_open_entries(const void *state, int *ret, size_t *ret_n, stru
 	return -1;
 }
 
+/* What is swapped out is in the counter of both. */
+static int64_t cgroup1_files(const void *state)
+{
+	const struct cgroup *memory = group(state, MEMORY);
+	int64_t here = cgroup_read_key(memory->fd, "memory.stat", "shmem");
+	int64_t swapped = cgroup_read_key(memory->fd, "memory.stat", "swap");
+
+	return here < 0 ? -1 : here + MAX(swapped, 0);
+}
+
 static int cgroup1_event_fd(const void *state)
 {
 	return ((const struct state *)state)->event_fd;
@@ -378,6 +388,7 @@ const struct limiter_ops limiter_cgroup1 = {
 	.event_fd = cgroup1_event_fd,
 	.join = cgroup1_join,
 	.open_entries = cgroup1_open_entries,
+	.files = cgroup1_files,
 	.sample = cgroup1_sample,
 	.usage = cgroup1_usage,
 };

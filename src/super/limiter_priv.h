@@ -40,6 +40,9 @@ struct limiter_ops {
 	int (*add_fs)(void *state, int fd, struct cordon_err *err);
 	void (*add_sockets)(void *state, int fd);
 	int (*start)(void *state, int proc_fd, struct cordon_err *err);
+	/* Bytes in memory that are files, as far as the tree is charged for them; -1: nobody
+	 * can tell.  NULL: it counts all that there are. */
+	int64_t (*files)(const void *state);
 	/* `cpu_due`: the CPU limit may be reached by now, so be exact about it. */
 	void (*sample)(void *state, bool cpu_due, struct limiter_sample *ret);
 	/* All fields are preset to unknown. */

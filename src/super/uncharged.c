@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -151,6 +152,28 @@ bool uncharged_is_over(struct uncharged *u, int64_t limit, int64_t now_us, int64
 	}
 	*ret_wait_us = MAX(u->due_us - now_us, 0);
 	return false;
+}
+
+int uncharged_add_fs(struct uncharged *u, int fd, struct cordon_err *err)
+{
+	if (u->n_fs == MAX_LIMITER_FS)
+		return err_set(err, CORDON_E_HOST, "more than %d private file systems to count",
+			       MAX_LIMITER_FS);
+	u->fs_fds[u->n_fs++] = fd;
+	return 0;
+}
+
+int64_t uncharged_measure_fs(const struct uncharged *u)
+{
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < u->n_fs; i++) {
+		struct statfs st;
+
+		if (fstatfs(u->fs_fds[i], &st) == 0)
+			bytes += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize;
+	}
+	return bytes;
 }
 
 void uncharged_add_sockets(struct uncharged *u, int diag_fd)

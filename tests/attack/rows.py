@@ -596,6 +596,19 @@ row("memory: connections that are over",
 row("memory: empty files", "py:import os,tempfile\nd = tempfile.mkdtemp(dir='/dev/shm')\n"
     "try:\n for i in range(40000): os.mknod(f'{d}/{i}')\nfinally:\n"
     " [os.unlink(f'{d}/{i}') for i in os.listdir(d)]; os.rmdir(d)", opts=BIG)
+# A page each, of whoever makes the name; each private place has few names.
+row("memory: links with long names", """py:import os, shutil, tempfile, time
+few = not os.path.exists('../out/secret')
+ds = [tempfile.mkdtemp(dir=p) for p in ('/dev/shm', '/tmp', os.environ['HOME'])]
+try:
+    for d in ds if few else ds[:1]:
+        for i in range(20000 if few else 60000):
+            os.symlink('x' * 4000, f'{d}/{i}')
+    time.sleep(1 if few else 0)
+finally:
+    for d in ds:
+        shutil.rmtree(d)
+""", opts="-m 100M --timeout 60s")
 FORK = ("py:import os,time,signal\np = []\ntry:\n while len(p) < 60:\n  p.append(os.fork())\n"
         "  if p[-1] == 0: time.sleep(5); os._exit(0)\nfinally:\n"
         " [os.kill(i, 9) for i in p if i]")
