@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
@@ -61,6 +62,16 @@ void guard_give(const struct guard_actor *a, int fd)
 	while (rc == -EINTR);
 	close(fd);
 	guard_answer(a->w->listener, a->req.id, rc);
+}
+
+static bool may_make(const struct guard_actor *a)
+{
+	return a->req.flags & O_CREAT;
+}
+
+static bool may_change(const struct guard_actor *a)
+{
+	return a->req.flags & (O_WRONLY | O_RDWR | O_TRUNC);
 }
 
 /* Opened without waiting; make it as the caller wanted. */
@@ -118,10 +129,21 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 	_exit(0);
 }
 
+/* The kernel lets FIFOs of a read-only mount be written, and a root's rights (Landlock)
+ * hold for what is only to be read in it, too: whoever reads there would be told. */
+static bool is_read_only(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) < 0 || fs.f_flag & ST_RDONLY;
+}
+
 static int open_fifo(struct guard_actor *a, int fd)
 {
 	pid_t parent = getpid(), pid;
 
+	if (may_change(a) && is_read_only(fd))
+		return -EROFS;
 	if (a->req.flags & O_NONBLOCK || (a->req.flags & O_ACCMODE) == O_RDWR)
 		return reopen(a->w, fd, a->req.flags);
 	if ((a->req.flags & O_ACCMODE) == O_WRONLY) {
@@ -170,16 +192,6 @@ static int open_tty(struct guard_actor *a)
 static bool is_dev_tty(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
-}
-
-static bool may_make(const struct guard_actor *a)
-{
-	return a->req.flags & O_CREAT;
-}
-
-static bool may_change(const struct guard_actor *a)
-{
-	return a->req.flags & (O_WRONLY | O_RDWR | O_TRUNC);
 }
 
 /* Does the path that a descriptor seems to have lead to it here?  The caller's own streams

@@ -241,6 +241,14 @@ row("protected: the policy in use", "echo >> p.toml", opts="--policy p.toml",
 row("read-only in the workspace: write", "echo x > ro/f", setup="mkdir ro", opts="-r ro")
 row("read-only in the workspace: rename", "mv ro rw", setup="mkdir ro", opts="-r ro")
 row("read-only in the workspace: chmod", "chmod 700 ro", setup="mkdir ro", opts="-r ro")
+for what, act in (("to be written", "ro/f"), ("to be written by a link", "l"),
+                  ("to be written by its descriptor", "/proc/self/fd/%d")):
+    row(f"read-only in the workspace: a FIFO, opened {what}", f"""py:import os
+fd = os.open('ro/f', os.O_RDONLY | os.O_NONBLOCK)
+os.write(os.open('{act}'.replace('%d', str(fd)), os.O_WRONLY), b'x')
+""", setup="mkdir ro; mkfifo ro/f; ln -s ro/f l", opts="-r ro")
+row("protected: a FIFO that is there", "py:import os; os.open('.claude/f', os.O_RDWR)",
+    setup="mkdir .claude; mkfifo .claude/f")
 DENY = "mkdir -p a/b; echo : > a/b/s"
 for what, act in (("read", "cat a/b/s"), ("renamed parent", "mv a c; cat c/b/s"),
                   ("hard link", "ln a/b/s l && cat l"), ("symbolic link", "ln -s a/b/s l && cat l"),
