@@ -123,11 +123,23 @@ static bool is_folder(int fd)
 	return fstat(fd, &st) < 0 || S_ISDIR(st.st_mode);
 }
 
+/* The procfs of a tree is only to be read, and what it tells is in part what holds for whoever
+ * opens it.  So nothing is opened there for the caller but what its links lead to. */
+static bool is_of_kernel(const struct guard_place *p)
+{
+	struct stat st;
+
+	return guard_is_procfs(p->dir) && guard_is_read_only(p->dir) &&
+	       fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode);
+}
+
 int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret)
 {
 	char dir[PATH_MAX];
 	int n;
 
+	if (is_of_kernel(p))
+		return -EROFS;
 	if (!p->from_root && p->dir >= 0 && is_folder(p->dir) && !guard_is_mounted(a->w, p->dir))
 		return -EACCES;
 	n = guard_fd_path(a->w, p->dir, dir, sizeof(dir));

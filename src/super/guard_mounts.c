@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -72,6 +73,13 @@ bool guard_is_mounted(struct guard_worker *w, int fd)
 		if (w->mount_ids[i] == st.stx_mnt_id)
 			return true;
 	return false;
+}
+
+bool guard_is_read_only(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) < 0 || fs.f_flag & ST_RDONLY;
 }
 
 /* --- where they stand --------------------------------------------------------- */

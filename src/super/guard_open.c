@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
@@ -129,20 +128,14 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 	_exit(0);
 }
 
-/* The kernel lets FIFOs of a read-only mount be written, and a root's rights (Landlock)
- * hold for what is only to be read in it, too: whoever reads there would be told. */
-static bool is_read_only(int fd)
-{
-	struct statvfs fs;
-
-	return fstatvfs(fd, &fs) < 0 || fs.f_flag & ST_RDONLY;
-}
-
 static int open_fifo(struct guard_actor *a, int fd)
 {
 	pid_t parent = getpid(), pid;
 
-	if (may_change(a) && is_read_only(fd))
+	/* The kernel lets FIFOs of a read-only mount be written, and a root's rights
+	 * (Landlock) hold for what is only to be read in it, too: whoever reads there would
+	 * be told. */
+	if (may_change(a) && guard_is_read_only(fd))
 		return -EROFS;
 	if (a->req.flags & O_NONBLOCK || (a->req.flags & O_ACCMODE) == O_RDWR)
 		return reopen(a->w, fd, a->req.flags);

@@ -46,11 +46,26 @@ int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n)
 
 /* --- links ------------------------------------------------------------------ */
 
-static bool is_procfs(int fd)
+bool guard_is_procfs(int fd)
 {
 	struct statfs fs;
 
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Settings of the kernel are those of the namespaces (network, IPC) of whoever looks, also
+ * whether there are any: ours are not the caller's. */
+static bool is_setting(const struct guard_worker *w, int fd)
+{
+	char path[PATH_MAX];
+	const char *sys;
+
+	if (!guard_is_procfs(fd))
+		return false;
+	if (guard_fd_path(w, fd, path, sizeof(path)) < 0)
+		return true;
+	sys = strstr(path, "/sys");
+	return sys && (!sys[4] || sys[4] == '/');
 }
 
 /* Take the last component off; empty when there is none. */
@@ -126,7 +141,7 @@ bool guard_is_own_fd(const struct guard_actor *a, const struct guard_place *p)
 	int n = guard_fd_path(a->w, p->dir, text, sizeof(text));
 	uint64_t fd;
 
-	return n >= 0 && is_procfs(p->dir) &&
+	return n >= 0 && guard_is_procfs(p->dir) &&
 	       is_own_fd(a, (struct str){ text, (size_t)n }, p->last, &fd);
 }
 
@@ -146,7 +161,7 @@ static bool may_follow(int dir, const struct stat *link)
 static int follow_link(struct guard_actor *a, int dir, const char *name, int link,
 		       char target[PATH_MAX], int *ret_fd)
 {
-	bool procfs = is_procfs(dir);
+	bool procfs = guard_is_procfs(dir);
 	struct stat st;
 	ssize_t n;
 
@@ -229,7 +244,7 @@ static int way_enter_closed(struct guard_actor *a, struct way *w, const char *na
 {
 	int to = -1;
 
-	if (rc != -EACCES || !is_procfs(w->at))
+	if (rc != -EACCES || !guard_is_procfs(w->at))
 		return rc;
 	rc = follow_jump(a, w->at, name, &to);
 	if (rc < 0)
@@ -248,6 +263,8 @@ static int way_enter(struct guard_actor *a, struct way *w, const char *name, boo
 	struct stat st;
 	int to = -1, rc;
 
+	if (is_setting(a->w, w->at))
+		return -EROFS;
 	if (fd < 0)
 		return way_enter_closed(a, w, name, guard_rc(fd));
 	if (fstat(fd, &st) < 0)
@@ -300,12 +317,15 @@ static bool needs_walk(int rc)
 	return rc == -ELOOP || rc == -ENOENT || rc == -EACCES;
 }
 
-static int open_in_tree(int base, const char *path, unsigned flags)
+static int open_in_tree(const struct guard_worker *w, int base, const char *path, unsigned flags)
 {
 	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
 				.resolve = RESOLVE_NO_MAGICLINKS };
+	cleanup_fd int fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
 
-	return guard_rc(syscall(SYS_openat2, base, path, &how, sizeof(how)));
+	if (fd < 0)
+		return guard_rc(fd);
+	return is_setting(w, fd) ? -EROFS : fd_take(&fd);
 }
 
 static int walk(struct guard_actor *a, int base, const char *path, bool follow, struct way *w)
@@ -325,7 +345,7 @@ static int walk(struct guard_actor *a, int base, const char *path, bool follow, 
 
 int guard_find(struct guard_actor *a, int base, const char *path, bool follow, int *ret_fd)
 {
-	int rc = open_in_tree(base, path, follow ? 0 : O_NOFOLLOW);
+	int rc = open_in_tree(a->w, base, path, follow ? 0 : O_NOFOLLOW);
 	struct way w;
 
 	if (rc < 0 && needs_walk(rc)) {
@@ -342,7 +362,7 @@ int guard_find(struct guard_actor *a, int base, const char *path, bool follow, i
 /* Open the directory part of a path. */
 static int open_parent(struct guard_actor *a, int base, const char *dir, struct guard_place *ret)
 {
-	int rc = open_in_tree(base, dir, O_DIRECTORY);
+	int rc = open_in_tree(a->w, base, dir, O_DIRECTORY);
 	struct stat st;
 	struct way w;
 

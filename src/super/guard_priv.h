@@ -286,9 +286,12 @@ int guard_follow(struct guard_actor *a, const struct guard_place *p, char target
 /* Is it the link of procfs to a descriptor of the caller's own?  Those of a caller that is
  * not dumpable can be neither seen nor opened here, but followed. */
 bool guard_is_own_fd(const struct guard_actor *a, const struct guard_place *p);
+bool guard_is_procfs(int fd);
 /* Is it in one of the tree's mounts, of which nobody inside makes any?  What another run has
  * sent may be in a mount where nothing is held any more, and its path one from there. */
 bool guard_is_mounted(struct guard_worker *w, int fd);
+/* Is its mount only to be read?  What cannot be told is. */
+bool guard_is_read_only(int fd);
 /* Does one of them stand below the directory `st` of that name?  1: yes; or -errno. */
 int guard_has_mount_below(const struct guard_worker *w, struct str name, const struct stat *st);
 /* The path of a descriptor, absolute inside; -errno. */

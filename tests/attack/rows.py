@@ -329,6 +329,18 @@ row("/dev/kmsg", "./probe read /dev/kmsg", who="root")
 for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness",
              "/proc/irq/default_smp_affinity", "/sys/kernel/mm/transparent_hugepage/enabled"):
     row(f"writing {path}", f"./probe write {path}", who="root")
+# What makes names acts for the command, and is in other namespaces.
+row("settings of the host's, opened as if to make them",
+    "py:import os; assert int(os.read(os.open('/proc/sys/kernel/msgmni', os.O_CREAT), 9)) > 16")
+row("settings of the host's, looked for as if to make something there", """py:import os
+def why(name):
+    try:
+        os.mkdir('/proc/sys/net/ipv4/conf/' + name)
+    except OSError as e:
+        return e.errno
+names = open('conf').read().split()
+assert why(names[-1]) != why('no-such')
+""", setup="(echo all; ls /proc/sys/net/ipv4/conf | grep -vx -e all -e default -e lo) > conf")
 row("writing a cgroup", "./probe write $(ls -d /sys/fs/cgroup/*/cgroup.procs | head -1)",
     who="root")
 row("a stream that is a file, opened for writing", "echo evil > /proc/self/fd/0",
