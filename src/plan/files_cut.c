@@ -330,11 +330,20 @@ static bool is_covered(const struct plan *p, const char *path)
 	return false;
 }
 
+static bool is_device(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].kind == MOUNT_DEV && strcmp(p->mounts[i].target, path) == 0)
+			return true;
+	return false;
+}
+
 /* A place of our own is not seen inside, whatever root covers it; nor is there
- * another one made in its stead, after a folder above it was moved away. */
+ * another one made in its stead, after a folder above it was moved away.  A device
+ * keeps nothing: /dev/null is everybody's. */
 static bool hide(struct files *f, const char *path)
 {
-	if (!is_covered(f->plan, path))
+	if (!is_covered(f->plan, path) || is_device(f->plan, path))
 		return false;
 	mask(f, path);
 	if (files_is_within(f, F_FILES_WRITE, path))

@@ -213,6 +213,13 @@ for name in (b"\x1b[31m", b"\xff\xfe", b"a\nb\"c\\", "\u202e".encode(), "\x9b31m
 	[ "$(head -n 2 "$log")" = "$before" ]
 }
 
+@test "--audit /dev/null leaves the device to the command" {
+	for all in "" "-r /"; do
+		# shellcheck disable=SC2086
+		"$cordon" run --audit /dev/null $all -- sh -c 'echo x >/dev/null && ! read -r x </dev/null'
+	done
+}
+
 @test "a file of --audit is out of reach inside, and its folder is not" {
 	run "$cordon" run --audit own.jsonl -- sh -c 'cat own.jsonl || echo x >>own.jsonl ||
 		rm own.jsonl || mv own.jsonl other || ln own.jsonl other'
