@@ -178,6 +178,8 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY,
 		FS_IOC_REMOVE_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS,
 		FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, 0x40305828, 0x4030582a, 0x40305839,
+		/* BTRFS_IOC_SUBVOL_SETFLAGS, OCFS2_IOC_REFLINK, BCH_IOCTL_SUBVOLUME_… */
+		0x4008941a, 0x40186f04, 0x4020bc10, 0x4020bc11,
 	};
 	static const int prctls[] = { 31, 32, 35 }, attaches[] = { 26, 50, 51, 52 };
 	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
@@ -199,6 +201,7 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, F_SETLEASE));
 	ADD(o, DENIES, eperm, "prlimit64", IS(0, 1), OVER(2, 0));
+	ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", PART(1, 0x3fffff00, 0x10009400));
 	for (size_t i = 0; i < ARRAY_SIZE(of_files); i++)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", IS(1, of_files[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(ioctls); i++)
@@ -366,6 +369,7 @@ static uint64_t pick(uint64_t *state, bool upper)
 		020000000, 020200000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000,
 		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 38, 39,
 		41, 43, 46, 48, 78, 512, 513, 1024,
+		0x50009417, 0x5000940d, 0x4020bc10, 0xd000943e,
 		1031, 1032, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_ADD_ENCRYPTION_KEY,
 		0x40305828, 0x40305829, 0x4030582a, 0x40305839,
 	};
