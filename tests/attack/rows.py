@@ -363,7 +363,9 @@ CONNECT = "py:import socket; socket.socket(socket.AF_UNIX).connect({!r})"
 row("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
 row("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
 row("a socket in the workspace with a line end in its name", CONNECT.format("a\nb"), serve=("ws/a\nb",))
-row("a socket in the workspace, bound to a relative path", CONNECT.format("s"), serve=("./ws/s",))
+for name in ("s", " s", "@s", " @s"):
+    row(f"a socket in the workspace, bound to the relative path {name!r}", CONNECT.format(name),
+        serve=("./ws/" + name,))
 row("a socket in a folder that an earlier command closed", "chmod 755 d; python3 -c "
     "\"import socket; socket.socket(socket.AF_UNIX).connect('d/s')\"", serve=("ws/d/s",),
     before="chmod 0 d")

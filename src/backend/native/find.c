@@ -232,16 +232,42 @@ static int add_relative_socket(struct found *f, const char *name)
 	return rc;
 }
 
-/* The name that ends a line of the table, after seven fields; or empty. */
+/* One that begins as those without a path are shown: nearly always it is one, so it is not
+ * looked for where processes are.
+ * GAP: one of such a name in a folder below a root is not found. */
+static int add_bare_socket(struct found *f, const char *name)
+{
+	const struct plan *p = f->plan;
+
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].root && add_socket(f, p->mounts[i].source, name) < 0)
+			return -1;
+	return 0;
+}
+
+/* The name that ends a line of the table, after seven fields and a blank; or empty.  It
+ * may begin with a blank itself. */
 static struct str socket_name(struct str line)
 {
 	for (int i = 0; i < 7; i++) {
-		while (line.n && *line.s != ' ')
-			line = str_from_pos(line, 1);
 		while (line.n && *line.s == ' ')
 			line = str_from_pos(line, 1);
+		while (line.n && *line.s != ' ')
+			line = str_from_pos(line, 1);
 	}
-	return line.n && *line.s != '@' ? line : STR("");
+	return line.n ? str_from_pos(line, 1) : line;
+}
+
+static int add_named_socket(struct found *f, const char *path)
+{
+	switch (path[0]) {
+	case '/':
+		return add_socket(f, "/", path);
+	case '@':
+		return add_bare_socket(f, path);
+	default:
+		return add_relative_socket(f, path);
+	}
 }
 
 /* Where an entry of the table ends: a name may hold line ends.  Each begins with digits and
@@ -283,9 +309,7 @@ static int add_sockets(struct found *f)
 		table = str_from_pos(table, n < table.n ? n + 1 : n);
 		if (name.n && !path)
 			return err_nomem(f->err);
-		if (path && path[0] == '/' && add_socket(f, "/", path) < 0)
-			return -1;
-		if (path && path[0] != '/' && add_relative_socket(f, path) < 0)
+		if (path && add_named_socket(f, path) < 0)
 			return -1;
 	}
 	return 0;
