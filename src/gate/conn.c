@@ -556,7 +556,8 @@ static const char *find_objection(struct conn *c, struct decide_verdict *v)
 	struct gate *g = c->g;
 	struct host room;
 	bool own = false, has_server = c->state != CONN_RESOLVE && c->at_to < c->n_to;
-	struct decide_question q = { .host = conn_host(c, &room), .port = c->port };
+	struct decide_question q = { .host = conn_host(c, &room), .port = c->port,
+				     .is_own = !c->name && addr_is_own(&c->addr) };
 
 	if (has_server && c->name && !c->is_proxied) {
 		q.answers = &c->to[c->at_to];

@@ -72,6 +72,22 @@ static const struct net_reroute *find_reroute(const struct plan_net *net, const 
 	return any;
 }
 
+/* Where everything is allowed and judged all the same, that is what anybody reaches: not
+ * this machine, nor by a name what is private to it.  The matcher leaves that to us, since
+ * a public network that nobody judges is the host's own. */
+static bool is_for_all(const struct plan_net *net, const struct host_addr *a, bool own)
+{
+	return net->match.mode != NETWORK_PUBLIC || (!own && !host_addr_special(a));
+}
+
+static void refuse_own(struct decide_verdict *v, const char *reason, unsigned port)
+{
+	char hint[64];
+
+	snprintf(hint, sizeof(hint), "--host-port %u, and the name " NET_HOST_NAME, port);
+	refuse(v, reason, hint);
+}
+
 /* An address that was dialled as such: the rule that allows it must be about
  * it, and not about everything. */
 static void check_dialled(const struct plan_net *net, const struct decide_question *q,
@@ -83,14 +99,19 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 
 	/* Inside, that is another machine's loopback than the one we would dial. */
 	if (special && strcmp(special, "loopback") == 0) {
-		snprintf(hint, sizeof(hint), "--host-port %u, and the name " NET_HOST_NAME,
-			 q->port);
-		refuse(v, "the loopback inside is the cordon's own", hint);
+		refuse_own(v, "the loopback inside is the cordon's own", q->port);
 		return;
 	}
-	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, false))
+	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, q->is_own) &&
+	    (!q->is_own || net->match.mode != NETWORK_PUBLIC))
 		return;
 	host_print(q->host, &name);
+	if (q->is_own) {
+		snprintf(reason, sizeof(reason), "host %s is an address of this machine",
+			 buf_text(&name));
+		refuse_own(v, reason, q->port);
+		return;
+	}
 	snprintf(reason, sizeof(reason), "host %s is a special address (%s) that no rule names",
 		 buf_text(&name), special ? special : "denied");
 	snprintf(hint, sizeof(hint), "--allow-host %s", buf_text(&name));
@@ -101,15 +122,21 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 static void check_answers(const struct plan_net *net, const struct decide_question *q,
 			  struct decide_verdict *v)
 {
+	const char *special = host_addr_special(&q->answers[0]);
 	char reason[MAX_HOST_NAME + 64], hint[MAX_HOST_NAME + 64];
 
 	for (size_t i = 0; i < q->n_answers; i++)
-		if (matcher_accepts_answer(&net->match, &q->answers[i], q->port, q->own[i]))
+		if (is_for_all(net, &q->answers[i], q->own[i]) &&
+		    matcher_accepts_answer(&net->match, &q->answers[i], q->port, q->own[i]))
 			v->good |= 1u << i;
 	if (v->good)
 		return;
-	snprintf(reason, sizeof(reason), "host %s resolves to an address of this machine",
-		 q->host->name);
+	if (special)
+		snprintf(reason, sizeof(reason), "host %s resolves to a special address (%s)",
+			 q->host->name, special);
+	else
+		snprintf(reason, sizeof(reason), "host %s resolves to an address of this machine",
+			 q->host->name);
 	snprintf(hint, sizeof(hint), "--host-port %u, or --connect-to %s:%u:ADDRESS:%u", q->port,
 		 q->host->name, q->port, q->port);
 	refuse(v, reason, hint);

@@ -217,7 +217,8 @@ static void dial_answers(struct conn *c)
 void dial_start(struct conn *c)
 {
 	struct host room;
-	struct decide_question q = { .host = conn_host(c, &room), .port = c->port };
+	struct decide_question q = { .host = conn_host(c, &room), .port = c->port,
+				     .is_own = !c->name && addr_is_own(&c->addr) };
 	struct decide_verdict v;
 
 	/* Time may have passed since the connection was taken. */

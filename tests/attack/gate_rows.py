@@ -284,6 +284,15 @@ for what, host in (
         ("for a unique local address", "local6.wild.test"),
         ("that is the same as another for a private address", "same.wild.test")):
     row("a name " + what, f"end(tcp({host!r}))")
+# Where all is allowed but one: what is private stays so, and this machine is nobody's host.
+PUBLIC = "--network public --deny-host x.test"
+for what in ("metadata", "private", "shared", "loop", "loop6", "zero", "own", "second", "mapped",
+             "nat64", "six", "local6", "same"):
+    row(f"public: the name {what}.wild.test", f"end(tcp('{what}.wild.test'))", opts=PUBLIC)
+for address in NEAR:
+    row(f"public: this machine's {address}", f"end(tcp({address!r}))", opts=PUBLIC)
+row("a range of everything: this machine's", f"end(tcp({NEAR[0]!r}))",
+    opts="--allow-host 0.0.0.0/0")
 for what, host in (("private", "mixed.wild.test"), ("unique local", "mixed6.wild.test")):
     row(f"a name for a {what} address and another where nobody is",
         f"s = create_connection(({host!r}, 7777), 1); s.sendall(T); end(s)")

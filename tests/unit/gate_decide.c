@@ -6,7 +6,7 @@
 #define MAX_ANSWERS	4
 
 struct row {
-	const char *policy, *host;
+	const char *policy, *host;		/* "=" before it, as below */
 	unsigned port;
 	const char *answers[MAX_ANSWERS];	/* "=" before one: an address of this machine */
 	bool allowed;
@@ -15,6 +15,7 @@ struct row {
 };
 
 #define ALLOW(list)	"[network]\nmode = \"allowlist\"\nallow = [" list "]\n"
+#define PUBLIC		"[network]\nmode = \"public\"\ndeny = [\"b.test\"]\n"
 
 static const struct row rows[] = {
 	{ ALLOW("\"a.test\""), "a.test", 443, { NULL }, true, 0, NULL },
@@ -77,6 +78,17 @@ static const struct row rows[] = {
 	  { NULL }, false, 0, "deni" },
 	{ "[network]\nmode = \"public\"\ndeny = [\"10.0.0.0/8\"]\n", "a.test", 443,
 	  { "10.0.0.1" }, false, 0, "deni" },
+	/* What is public leads by no name to what is private, nor to this machine at all. */
+	{ PUBLIC, "a.test", 443, { "127.0.0.1" }, false, 0, "special" },
+	{ PUBLIC, "a.test", 443, { "169.254.169.254" }, false, 0, "special" },
+	{ PUBLIC, "a.test", 443, { "10.0.0.1", "93.184.216.34" }, true, 2, NULL },
+	{ PUBLIC, "a.test", 443, { "=93.184.216.34" }, false, 0, "this machine" },
+	{ PUBLIC, "=93.184.216.34", 443, { NULL }, false, 0, "this machine" },
+	{ PUBLIC, "=10.0.0.1", 443, { NULL }, false, 0, "this machine" },
+	{ PUBLIC, "127.0.0.1", 443, { NULL }, false, 0, "own" },
+	{ PUBLIC, "10.0.0.1", 443, { NULL }, true, 0, NULL },
+	{ ALLOW("\"0.0.0.0/0\""), "=8.8.8.8", 443, { NULL }, false, 0, "this machine" },
+	{ ALLOW("\"8.8.8.8\""), "=8.8.8.8", 443, { NULL }, true, 0, NULL },
 };
 
 static void check_row(const struct row *r)
@@ -87,11 +99,11 @@ static void check_row(const struct row *r)
 	bool own[MAX_ANSWERS];
 	struct host host;
 	struct decide_question q = { .host = &host, .port = r->port, .answers = answers,
-				     .own = own };
+				     .own = own, .is_own = r->host[0] == '=' };
 	struct decide_verdict v;
 	char why[HOST_WHY];
 
-	ok(host_parse(str_from(r->host), &host, why) == 0, "%s: %s", r->host, why);
+	ok(host_parse(str_from(r->host + q.is_own), &host, why) == 0, "%s: %s", r->host, why);
 	for (; q.n_answers < MAX_ANSWERS && r->answers[q.n_answers]; q.n_answers++) {
 		const char *text = r->answers[q.n_answers];
 
