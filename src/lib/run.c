@@ -17,6 +17,7 @@
 #include "lib/live_policy.h"
 #include "lib/mounts.h"
 #include "lib/tell.h"
+#include "plan/presets.h"
 #include "super/live.h"
 #include "super/report.h"
 #include "super/run.h"
@@ -262,23 +263,45 @@ static bool is_beside(const char *path, const char *file)
 	return strncmp(path, file, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
+/* Is it one of those that only a policy that names them opens, or in one? */
+static bool is_credential(const struct plan_request *r, const char *path)
+{
+	const char *const homes[] = { r->home, r->own_home };
+
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++) {
+		size_t n = homes[i] ? strlen(homes[i]) : 0;
+
+		if (!n || !path_within(path, homes[i]) || path[n] != '/')
+			continue;
+		for (size_t k = 0; credentials[k]; k++)
+			if (path_within(path + n + 1, credentials[k]))
+				return true;
+	}
+	return false;
+}
+
 /* Whoever gets a project gets its policy with it: what that opens of the caller's own is not
- * to go unseen.  A folder that can be read here and there is what policies are for. */
-static bool opens_much(const struct composition *c, enum field_id id, const struct item *item)
+ * to go unseen.  A folder that can be read here and there is what policies are for; a socket
+ * leads to a program that is in no cordon. */
+static bool opens_much(const struct composition *c, const struct plan_request *r,
+		       enum field_id id, const struct item *item)
 {
 	const char *path = item->text.s;
 
 	if (id == F_ENV_PASS)
 		return strcmp(path, "*") == 0;
+	if (is_credential(r, path))
+		return true;
 	if (id == F_FILES_READ)
-		return c->home && path_within(c->home, path);
+		return r->home && path_within(r->home, path);
 	return !is_beside(path, c->found) && !path_within(path, c->cwd);
 }
 
-void run_warn_found(const struct composition *c, void (*warn)(void *arg, const char *line),
-		    void *arg)
+void run_warn_found(const struct composition *c, const struct plan_request *r,
+		    void (*warn)(void *arg, const char *line), void *arg)
 {
-	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_ENV_PASS };
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS,
+					     F_ENV_PASS };
 	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
 	bool any = false;
 
@@ -290,7 +313,7 @@ void run_warn_found(const struct composition *c, void (*warn)(void *arg, const c
 
 		for (size_t k = 0; k < v->n; k++)
 			if (v->items[k].at.file && strcmp(v->items[k].at.file, c->found) == 0 &&
-			    opens_much(c, ids[i], &v->items[k])) {
+			    opens_much(c, r, ids[i], &v->items[k])) {
 				buf_printf(&line, "%s %s (%s)", any ? "," : "", v->items[k].text.s,
 					   fields[ids[i]].key);
 				any = true;
@@ -417,7 +440,7 @@ static void run_as_planned(struct attempt *a)
 	enum net_rung rung = a->plan.net.rung;
 	struct cordon_err first;
 
-	run_warn_found(a->c, a->o->warn, a->o->warn_arg);
+	run_warn_found(a->c, &a->request, a->o->warn, a->o->warn_arg);
 	if (!a->plan.bare) {
 		run_warn_waived(&a->plan, a->o->warn, a->o->warn_arg);
 		run_once(a);

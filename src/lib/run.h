@@ -20,8 +20,8 @@ struct cordon_request run_any_command(const struct cordon_request *req);
 bool run_requires_cgroup(const struct policy *p);
 
 /* One line about what a policy that nobody named opens beyond its own folder. */
-void run_warn_found(const struct composition *c, void (*warn)(void *arg, const char *line),
-		    void *arg);
+void run_warn_found(const struct composition *c, const struct plan_request *r,
+		    void (*warn)(void *arg, const char *line), void *arg);
 /* One line about what a cordon does without, if anything. */
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg);
 

@@ -258,7 +258,7 @@ static int start(struct starting *s, struct cordon_err *err)
 {
 	int ends[2], rc;
 
-	run_warn_found(s->c, s->o->warn, s->o->warn_arg);
+	run_warn_found(s->c, &s->request, s->o->warn, s->o->warn_arg);
 	run_warn_waived(&s->plan, s->o->warn, s->o->warn_arg);
 	if (run_make_roots(s->c, err) < 0)
 		return -1;

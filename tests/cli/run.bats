@@ -691,6 +691,14 @@ has_guard() {
 	grep -qF "opens $HOME (files.write), / (files.read), * (env.pass);" <<<"$output"
 	run "$cordon" run --policy cordon.toml -- true
 	[ -z "$output" ]
+	# Keys, which are only opened by who names them, and programs outside.
+	mkdir -p "$HOME/.ssh" "$HOME/.config/gh"
+	printf '[files]\nread = ["~/.ssh", "~/.config/gh"]\nsockets = ["~/s"]\n' >cordon.toml
+	run "$cordon" run -- true
+	warned
+	for what in "$HOME/.ssh (files.read)" "$HOME/.config/gh (files.read)" "$HOME/s (files.sockets)"; do
+		grep -qF " $what" <<<"$output"
+	done
 	# What projects usually say is nothing to be told.
 	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO"]\n' >cordon.toml
 	run "$cordon" run -- true
