@@ -33,25 +33,41 @@ static bool is_ours(const char *path)
 	return st.st_uid == geteuid() || st.st_uid == 0;
 }
 
+struct place {
+	const char *base, *below;
+	bool is_made;		/* a home is not ours to make */
+};
+
+static struct place place_at(const struct audit_homes *homes, size_t i)
+{
+	const struct place places[N_AUDIT_FOLDERS] = {
+		{ homes->state, "cordon", true },
+		{ homes->home, ".local/state/cordon", false },
+		{ homes->own_home, ".local/state/cordon", false },
+	};
+
+	return places[i];
+}
+
+bool audit_folder_at(const struct audit_homes *homes, size_t i, char ret[MAX_AUDIT_PATH])
+{
+	struct place p = place_at(homes, i);
+
+	/* A relative one is to be ignored: XDG Base Directory Specification. */
+	if (!p.base || p.base[0] != '/' || strlen(p.base) >= MAX_AUDIT_PATH - 64)
+		return false;
+	snprintf(ret, MAX_AUDIT_PATH, "%s/%s", p.base, p.below);
+	return true;
+}
+
 bool audit_find_folder(const struct audit_homes *homes, char ret[MAX_AUDIT_PATH])
 {
-	/* A home is not ours to make. */
-	const struct {
-		const char *base, *below;
-		bool is_made;
-	} places[] = { { homes->state, "cordon", true },
-		       { homes->home, ".local/state/cordon", false },
-		       { homes->own_home, ".local/state/cordon", false } };
+	for (size_t i = 0; i < N_AUDIT_FOLDERS; i++) {
+		struct place p = place_at(homes, i);
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		const char *base = places[i].base;
-
-		/* A relative one is to be ignored: XDG Base Directory Specification. */
-		if (!base || base[0] != '/' || strlen(base) >= MAX_AUDIT_PATH - 64 ||
-		    !is_ours(base) || (!places[i].is_made && access(base, F_OK) < 0))
-			continue;
-		snprintf(ret, MAX_AUDIT_PATH, "%s/%s", base, places[i].below);
-		return true;
+		if (audit_folder_at(homes, i, ret) && is_ours(p.base) &&
+		    (p.is_made || access(p.base, F_OK) == 0))
+			return true;
 	}
 	return false;
 }

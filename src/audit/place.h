@@ -3,6 +3,7 @@
 #define AUDIT_PLACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -16,6 +17,10 @@ struct audit_homes {
 	const char *own_home;	/* what the machine says */
 };
 
+/* One of the folders that may be the default one, whoever it belongs to.  False: it is
+ * none on this machine. */
+#define N_AUDIT_FOLDERS	3
+bool audit_folder_at(const struct audit_homes *homes, size_t i, char ret[MAX_AUDIT_PATH]);
 /* The default folder of the log, which need not be there.  A place below a
  * folder of another user, as after su, is not taken.  False: there is none. */
 bool audit_find_folder(const struct audit_homes *homes, char ret[MAX_AUDIT_PATH]);

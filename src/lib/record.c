@@ -6,8 +6,18 @@
 
 #include "base/path.h"
 
-static int find_asked(struct composition *c, const char *path, struct record *ret,
-		      struct cordon_err *err)
+static int hide(struct composition *c, const char *path, const char *base, struct plan_request *r,
+		struct cordon_err *err)
+{
+	const char *real;
+
+	if (path_resolve(&c->arena, str_from(path), base, &real, err) < 0)
+		return -1;
+	return plan_paths_add(&c->arena, &r->own, real, err);
+}
+
+static int find_asked(struct composition *c, const char *path, struct plan_request *r,
+		      struct record *ret, struct cordon_err *err)
 {
 	char here[MAX_AUDIT_PATH];
 
@@ -19,28 +29,27 @@ static int find_asked(struct composition *c, const char *path, struct record *re
 									     here, path) };
 	if (!ret->path)
 		return err_nomem(err);
-	return path_resolve(&c->arena, str_from(path), here, &ret->hidden, err);
+	return hide(c, path, here, r, err);
 }
 
-int record_find(struct composition *c, const struct cordon_request *req, const char *own_home,
+int record_find(struct composition *c, const struct cordon_request *req, struct plan_request *r,
 		struct record *ret, struct cordon_err *err)
 {
-	struct audit_homes homes = { getenv("XDG_STATE_HOME"), c->home, own_home };
+	struct audit_homes homes = { getenv("XDG_STATE_HOME"), c->home, r->own_home };
 	char folder[MAX_AUDIT_PATH];
-	struct record r = { 0 };
 
-	if (req->audit)
-		return find_asked(c, req->audit, ret, err);
-	if (audit_find_folder(&homes, folder)) {
-		r.folder = arena_strndup(&c->arena, folder, strlen(folder));
-		r.path = arena_printf(&c->arena, "%s/" AUDIT_FILE_NAME, folder);
-		if (!r.folder || !r.path)
-			return err_nomem(err);
-		if (path_resolve(&c->arena, str_from(folder), "/", &r.hidden, err) < 0)
+	*ret = (struct record){ 0 };
+	/* Other runs have theirs there, wherever this one's is. */
+	for (size_t i = 0; i < N_AUDIT_FOLDERS; i++)
+		if (audit_folder_at(&homes, i, folder) && hide(c, folder, "/", r, err) < 0)
 			return -1;
-	}
-	*ret = r;
-	return 0;
+	if (req->audit)
+		return find_asked(c, req->audit, r, ret, err);
+	if (!audit_find_folder(&homes, folder))
+		return 0;
+	ret->folder = arena_strndup(&c->arena, folder, strlen(folder));
+	ret->path = arena_printf(&c->arena, "%s/" AUDIT_FILE_NAME, folder);
+	return ret->folder && ret->path ? 0 : err_nomem(err);
 }
 
 static int open_file(const struct record *r, struct audit_file *ret, struct cordon_err *err)

@@ -4,15 +4,16 @@
 
 #include "audit/log.h"
 #include "lib/compose.h"
+#include "plan/compile.h"
 
 struct record {
 	const char *path;	/* of the log, as it is told; NULL: no place was found */
 	const char *folder;	/* of the default log; NULL: the request names the file */
-	const char *hidden;	/* what nobody inside may reach: absolute, links followed */
 };
 
-/* Where the log of this request is; changes nothing. */
-int record_find(struct composition *c, const struct cordon_request *req, const char *own_home,
+/* Where the log of this request is; changes nothing.  What nobody inside may reach, this one
+ * or another run's, is added to the request's own places. */
+int record_find(struct composition *c, const struct cordon_request *req, struct plan_request *r,
 		struct record *ret, struct cordon_err *err) MUST_USE;
 /* Open it.  A file that was asked for must open (CORDON_E_USAGE).  Where the
  * default one does not, *ret is NULL and *ret_problem says why. */

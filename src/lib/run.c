@@ -168,6 +168,27 @@ struct cordon_request run_any_command(const struct cordon_request *req)
 	return any;
 }
 
+/* The folder of live runs; and where it is for who has another environment, so that nobody
+ * inside speaks to the supervisor of another cordon. */
+static int find_live_roots(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	char live[MAX_LIVE_ROOT];
+
+	live_root(live);
+	if (path_resolve(&c->arena, str_from(live), "/", &r->live_root, err) < 0)
+		return -1;
+	for (size_t i = 0; i < N_LIVE_ROOTS; i++) {
+		const char *other;
+
+		live_root_at(i, live);
+		if (path_resolve(&c->arena, str_from(live), "/", &other, err) < 0 ||
+		    (strcmp(other, r->live_root) != 0 &&
+		     plan_paths_add(&c->arena, &r->own, other, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
 int run_request(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err)
 {
@@ -179,13 +200,9 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 		.gid = getegid(),
 		.named_roots = c->named_roots,
 	};
-	char live[MAX_LIVE_ROOT];
 
 	if (!r.argv)
 		return err_nomem(err);
-	live_root(live);
-	if (path_resolve(&c->arena, str_from(live), "/", &r.live_root, err) < 0)
-		return -1;
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r.home, err) < 0)
 		return -1;
 	/* Not looked for where nothing is blocked. */
@@ -193,9 +210,8 @@ int run_request(struct composition *c, const struct cordon_request *req, struct 
 	if (find_own_home(c, &r.own_home, err) < 0 || list_policy_files(c, &r, err) < 0 ||
 	    git_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
 	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
-	    record_find(c, req, r.own_home, ret_record, err) < 0)
+	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
 		return -1;
-	r.audit = ret_record->hidden;
 	*ret = r;
 	return 0;
 }
@@ -215,10 +231,28 @@ static int make_folders(struct str path, struct cordon_err *err)
 	return 0;
 }
 
+/* What is not there cannot be masked, and somebody may start a cordon there meanwhile.  If it
+ * is not ours to make, no cordon of ours is there. */
+static void try_make_live_root(const struct composition *c)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ };
+	char live[MAX_LIVE_ROOT];
+	struct cordon_err ignored;
+	bool covered = false;
+
+	live_root_at(0, live);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		for (size_t k = 0; k < c->policy.base.f[ids[i]].n; k++)
+			covered |= path_within(live, c->policy.base.f[ids[i]].items[k].text.s);
+	if (covered)
+		(void)!live_make_root(live, &ignored);
+}
+
 int run_make_roots(const struct composition *c, struct cordon_err *err)
 {
 	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
 
+	try_make_live_root(c);
 	for (size_t i = 0; i < write->n; i++) {
 		struct str path = write->items[i].text;
 

@@ -42,7 +42,7 @@ struct plan_request {
 	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
-	const char *audit;		/* the log, or its folder; absolute, or NULL */
+	struct plan_paths own;		/* logs and folders of other live runs; absolute */
 	enum plan_consent consent;
 	const struct net_reroute *reroutes;	/* --connect-to */
 	size_t n_reroutes;

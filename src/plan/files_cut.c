@@ -358,8 +358,8 @@ int files_hide_all(struct files *f)
 	const struct plan_request *r = f->request;
 
 	f->plan->mask_live_root = hide(f, f->plan->live_root);
-	if (r->audit)
-		hide(f, r->audit);
+	for (size_t i = 0; i < r->own.n; i++)
+		hide(f, r->own.paths[i]);
 	for (size_t i = 0; i < r->n_hidden; i++)
 		hide(f, r->hidden[i]);
 	if (!r->unshared || !is_covered(f->plan, r->unshared))

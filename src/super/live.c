@@ -37,6 +37,12 @@
 
 /* ---- the folder of all -------------------------------------------------- */
 
+void live_root_at(size_t i, char ret[MAX_LIVE_ROOT])
+{
+	snprintf(ret, MAX_LIVE_ROOT, i ? "/run/user/%u/cordon" : "/tmp/cordon-%u",
+		 (unsigned)geteuid());
+}
+
 void live_root(char ret[MAX_LIVE_ROOT])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -47,7 +53,7 @@ void live_root(char ret[MAX_LIVE_ROOT])
 	    stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		snprintf(ret, MAX_LIVE_ROOT, "%s/cordon", runtime);
 	else
-		snprintf(ret, MAX_LIVE_ROOT, "/tmp/cordon-%u", (unsigned)geteuid());
+		live_root_at(0, ret);
 }
 
 /* Others can write to /tmp: what is there must be a folder of ours alone. */

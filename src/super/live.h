@@ -29,6 +29,9 @@ struct live {
 
 /* The folder of all live runs of this user, as text; need not be there. */
 void live_root(char ret[MAX_LIVE_ROOT]);
+/* Where it is for who has no XDG_RUNTIME_DIR, and for who has the usual one. */
+#define N_LIVE_ROOTS	2
+void live_root_at(size_t i, char ret[MAX_LIVE_ROOT]);
 /* Make it, so that it can be masked. */
 int live_make_root(const char *root, struct cordon_err *err) MUST_USE;
 /* Say that this process runs the plan.  Nothing depends on it but being

@@ -357,6 +357,17 @@ row("a file that was inherited", "cat <&9", files={9: "out/secret"})
 row("a link in place of the result", "ln -sf ../out/secret r.json", opts="--result r.json",
     told="! grep -q '^s3cret$' ../out/secret", alone="the result is written by cordon")
 
+# Of other runs, where this one has its log elsewhere.
+LOG = "mkdir -p .local/state/cordon; echo before > .local/state/cordon/audit.jsonl"
+for what, act, told in (
+        ("read", "cat .local/state/cordon/audit.jsonl", ""),
+        ("added to", "echo x >> .local/state/cordon/audit.jsonl",
+         "grep x .local/state/cordon/audit.jsonl"),
+        ("removed", "rm -r .local/state", "test ! -e .local/state/cordon/audit.jsonl"),
+        ("moved away", "mv .local away", "test ! -e .local/state/cordon/audit.jsonl")):
+    row(f"the log of other runs, {what}", act, home="ws", setup=LOG, told=told,
+        opts="--audit ../out/audit.jsonl")
+
 # --- sockets of the host ---------------------------------------------------------
 
 CONNECT = "py:import socket; socket.socket(socket.AF_UNIX).connect({!r})"

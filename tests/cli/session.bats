@@ -972,3 +972,13 @@ time.sleep(1000)'
 	[[ $output == *"Read-only file system"* ]]
 	[[ $output != *changed* ]]
 }
+
+@test "a session of who has another environment is not seen inside" {
+	folder=/tmp/cordon-$(id -u)
+	id=$(env -u XDG_RUNTIME_DIR "$cordon" session start)
+	ls "$folder/$id/control"
+	run "$cordon" run -r /tmp -- ls "$folder/$id"
+	env -u XDG_RUNTIME_DIR "$cordon" session stop "$id"
+	[ "$status" -ne 0 ]
+	[[ "$output" != *control* ]]
+}
