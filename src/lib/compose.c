@@ -273,7 +273,7 @@ static const char *user_ceiling(struct composition *c)
 	if (config && config[0] == '/')
 		return arena_printf(&c->arena, "%s/cordon/cordon.toml", config);
 	if (c->home && c->home[0] == '/')
-		return arena_printf(&c->arena, "%s/.config/cordon/cordon.toml", c->home);
+		return arena_printf(&c->arena, "%s/" USER_CEILING, c->home);
 	return NULL;
 }
 

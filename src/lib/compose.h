@@ -32,6 +32,8 @@ struct composition {
 /* The names of a project's policy, in the order in which they are looked for in
  * the current directory and above it; ends with NULL. */
 extern const char *const project_policies[];
+/* The user's ceiling, below HOME. */
+#define USER_CEILING	".config/cordon/cordon.toml"
 
 /* Is there a dialect of this name?  `option` is what named it. */
 int dialect_check(const char *option, const char *name, struct cordon_err *err) MUST_USE;

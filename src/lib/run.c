@@ -23,11 +23,28 @@
 #include "super/run.h"
 #include "super/scope.h"
 
+/* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
+ * holds for the next run, whatever this one has read. */
+static int list_ceilings(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	const char *const homes[] = { r->home, r->own_home };
+
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
+		if (homes[i] && plan_paths_add(&c->arena, &r->policy_files,
+					       arena_printf(&c->arena, "%s/" USER_CEILING,
+							    homes[i]),
+					       err) < 0)
+			return -1;
+	return 0;
+}
+
 /* The files whose policy holds, so that nothing inside can change them: what
  * they are, first, then the names they were found by.  And those that would
  * hold for the next run from here, if they were made or changed. */
 static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
+	if (list_ceilings(c, r, err) < 0)
+		return -1;
 	for (size_t i = 0; i < c->n_sources; i++) {
 		const char *real;
 

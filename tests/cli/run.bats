@@ -706,6 +706,15 @@ has_guard() {
 	rm cordon.toml
 }
 
+@test "the user's ceiling stays, whatever environment this run has" {
+	mkdir -p .config/cordon "$BATS_TEST_TMPDIR/other"
+	echo 'profile = "worktree"' >.config/cordon/cordon.toml
+	HOME=$PWD XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/other run "$cordon" run -- \
+		sh -c 'rm -r .config/cordon; mv .config away'
+	[ "$status" -ne 0 ]
+	[ -e .config/cordon/cordon.toml ]
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
