@@ -5,16 +5,30 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Words of the command line are shown, not acted on by the terminal. */
-static void put_shown(const char *text, FILE *out)
+/* The bytes of a letter in UTF-8 that a terminal shows; 0: of one that it obeys, or of none. */
+static size_t letter_bytes(const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	const unsigned char *b = (const unsigned char *)text;
+	size_t n = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 :
+		   b[0] < 0xf5 ? 4 : 0;
 
-		if (c < 0x20 || c == 0x7f)
-			fprintf(out, "\\x%02x", c);
+	if (b[0] < 0x20 || b[0] == 0x7f || (b[0] == 0xc2 && b[1] < 0xa0))
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((b[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+/* Words of the command line are shown, not acted on by the terminal. */
+void put_shown(const char *text, FILE *out)
+{
+	for (size_t n; *text; text += n ? n : 1) {
+		n = letter_bytes(text);
+		if (n)
+			fwrite(text, 1, n, out);
 		else
-			fputc(c, out);
+			fprintf(out, "\\x%02x", (unsigned char)*text);
 	}
 }
 

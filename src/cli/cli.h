@@ -166,6 +166,8 @@ void say_start(void);
 int say_done(int code);
 /* One line on stderr; returns EXIT_USAGE. */
 int say_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What a terminal would obey is written out. */
+void put_shown(const char *text, FILE *out);
 
 void help_print(FILE *out);
 void help_print_command(const struct command *command, FILE *out);

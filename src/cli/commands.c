@@ -63,7 +63,9 @@ static int ask(const struct args *args, answer_fn *fn)
 void say_warning(void *arg, const char *line)
 {
 	(void)arg;
-	fprintf(stderr, "cordon: %s\n", line);
+	fputs("cordon: ", stderr);
+	put_shown(line, stderr);
+	fputc('\n', stderr);
 }
 
 int say_result(struct result_file *file, const char *name, int code, int rc,

@@ -358,15 +358,19 @@ void run_warn_found(const struct composition *c, const struct plan_request *r,
 
 	if (!c->found || !warn)
 		return;
-	buf_printf(&line, "warning: %s, which was found and not named, opens", c->found);
+	buf_puts(&line, "warning: ");
+	buf_put_plain(&line, str_from(c->found));
+	buf_puts(&line, ", which was found and not named, opens");
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		const struct field_value *v = &c->policy.base.f[ids[i]];
 
 		for (size_t k = 0; k < v->n; k++)
 			if (v->items[k].at.file && strcmp(v->items[k].at.file, c->found) == 0 &&
 			    opens_much(c, r, ids[i], &v->items[k])) {
-				buf_printf(&line, "%s %s (%s)", any ? "," : "", v->items[k].text.s,
-					   fields[ids[i]].key);
+				/* Or it would wipe out what is told about it. */
+				buf_puts(&line, any ? ", " : " ");
+				buf_put_plain(&line, v->items[k].text);
+				buf_printf(&line, " (%s)", fields[ids[i]].key);
 				any = true;
 			}
 	}

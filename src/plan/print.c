@@ -97,11 +97,26 @@ static void print_bits(const char *name, unsigned bits, struct buf *out)
 	buf_putc(out, '\n');
 }
 
+/* Names are other people's: they end no line, and the terminal obeys none of them. */
+static void put_name(struct buf *out, const char *name)
+{
+	buf_put_plain(out, str_from(name));
+}
+
+/* What a line is about; the rest of it is the caller's. */
+static void start_line(struct buf *out, const char *what, const char *kind, const char *name)
+{
+	buf_printf(out, "%-10s %-12s ", what, kind);
+	put_name(out, name);
+}
+
 static void print_mount(const struct plan_mount *m, struct buf *out)
 {
-	buf_printf(out, "mount      %-12s %s", mount_words[m->kind], m->target);
-	if (m->kind == MOUNT_LINK)
-		buf_printf(out, " to %s", m->source);
+	start_line(out, "mount", mount_words[m->kind], m->target);
+	if (m->kind == MOUNT_LINK) {
+		buf_puts(out, " to ");
+		put_name(out, m->source);
+	}
 	if (m->kind == MOUNT_TMPFS && m->size != INT64_MAX)
 		buf_printf(out, " of %" PRId64 " bytes", m->size);
 	buf_printf(out, ": %s%s\n", mount_features[m->kind],
@@ -136,23 +151,30 @@ static void print_files(const struct plan *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n_mounts; i++)
 		print_mount(&p->mounts[i], out);
-	for (size_t i = 0; i < p->n_aliases; i++)
-		buf_printf(out, "mount      %-12s %s is %s: mount\n", "alias", p->aliases[i].path,
-			   p->aliases[i].target);
-	for (size_t i = 0; i < p->n_blocked; i++)
-		buf_printf(out, "blocked    %-12s %s: mount (mask of each file of that name)\n",
-			   "program", p->blocked[i]);
-	for (size_t i = 0; i < p->n_rules; i++)
-		buf_printf(out, "blocked    %-12s %s: seccomp notification (execve, execveat)\n",
-			   "command", p->rules[i].text);
-	for (size_t i = 0; i < p->n_guarded; i++)
-		buf_printf(out, "guard      %-12s %s: seccomp notification\n", "no creation",
-			   p->guarded[i].name);
+	for (size_t i = 0; i < p->n_aliases; i++) {
+		start_line(out, "mount", "alias", p->aliases[i].path);
+		buf_puts(out, " is ");
+		put_name(out, p->aliases[i].target);
+		buf_puts(out, ": mount\n");
+	}
+	for (size_t i = 0; i < p->n_blocked; i++) {
+		start_line(out, "blocked", "program", p->blocked[i]);
+		buf_puts(out, ": mount (mask of each file of that name)\n");
+	}
+	for (size_t i = 0; i < p->n_rules; i++) {
+		start_line(out, "blocked", "command", p->rules[i].text);
+		buf_puts(out, ": seccomp notification (execve, execveat)\n");
+	}
+	for (size_t i = 0; i < p->n_guarded; i++) {
+		start_line(out, "guard", "no creation", p->guarded[i].name);
+		buf_puts(out, ": seccomp notification\n");
+	}
 	print_landlock(p->landlock, out);
-	for (size_t i = 0; i < p->n_accesses; i++)
-		buf_printf(out, "landlock   %-12s %s%s\n", rights_word(p->accesses[i].rights),
-			   p->accesses[i].path,
-			   p->accesses[i].optional ? ", if it is there" : "");
+	for (size_t i = 0; i < p->n_accesses; i++) {
+		start_line(out, "landlock", rights_word(p->accesses[i].rights),
+			   p->accesses[i].path);
+		buf_puts(out, p->accesses[i].optional ? ", if it is there\n" : "\n");
+	}
 }
 
 static void print_cage(const struct plan *p, struct buf *out)
@@ -186,10 +208,15 @@ void plan_print(const struct plan *p, struct buf *out)
 		struct str entry = str_from(p->envp[i]);
 
 		/* Names only: a plan is pasted into reports. */
-		buf_printf(out, " %.*s", (int)str_find(entry, '='), entry.s);
+		buf_putc(out, ' ');
+		buf_put_plain(out, str_first(entry, str_find(entry, '=')));
 	}
-	buf_printf(out, "\ncwd        %s\ncommand   ", p->cwd);
-	for (size_t i = 0; p->argv[i]; i++)
-		buf_printf(out, " %s", p->argv[i]);
+	buf_puts(out, "\ncwd        ");
+	put_name(out, p->cwd);
+	buf_puts(out, "\ncommand   ");
+	for (size_t i = 0; p->argv[i]; i++) {
+		buf_putc(out, ' ');
+		put_name(out, p->argv[i]);
+	}
 	buf_putc(out, '\n');
 }

@@ -706,6 +706,21 @@ has_guard() {
 	rm cordon.toml
 }
 
+@test "names in a policy do not speak to the terminal" {
+	printf '[files]\nwrite = [".", "../\\u001b[2K\\u009b2K\\nrights"]\n' >cordon.toml
+	run "$cordon" run --dry-run -- true $'a\nb'
+	[[ "$output" == *'\x1b[2K\x9b2K\nrights'* ]]
+	[[ "$output" != *$'\e'* ]]
+	[ "$(grep -c ^rights <<<"$output")" -eq 1 ]
+	[[ "$output" == *'command    true a\nb'* ]]
+	run "$cordon" run -- true
+	[[ "$output" == *'warning: '*'\x1b[2K\x9b2K\nrights (files.write)'* ]]
+	[[ "$output" != *$'\e'* ]]
+	rm -r cordon.toml ../*rights
+	run "$cordon" run $'--no\xc2\x9b2K\xff' -- true
+	[[ "$output" == *'--no\xc2\x9b2K\xff'* ]]
+}
+
 @test "the user's ceiling stays, whatever environment this run has" {
 	mkdir -p .config/cordon "$BATS_TEST_TMPDIR/other"
 	echo 'profile = "worktree"' >.config/cordon/cordon.toml
