@@ -110,8 +110,9 @@ static int expand_one(struct environment *e, const struct template_part *part,
 		buf_str(out, part->fallback);
 	else if (e->caller || stripped)
 		return err_set(e->err, CORDON_E_POLICY,
-			       "env.set: %.*s takes ${%.*s}, which the caller does not have",
-			       STR_FMT(variable), STR_FMT(part->name));
+			       "env.set: %.*s takes ${%.*s}, which %s",
+			       STR_FMT(variable), STR_FMT(part->name),
+			       stripped ? "is not passed on" : "the caller does not have");
 	return 0;
 }
 

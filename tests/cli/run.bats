@@ -1232,6 +1232,9 @@ for name in "full", "later":
 	grep -q '^FOO=foo$' <<<"$got"
 	grep -q '^BAR=b=c$' <<<"$got"
 	run ! grep -E 'GITHUB_TOKEN|ANTHROPIC|^LANG=' <<<"$got"
+	run "$cordon" run --env 'X=${GITHUB_TOKEN}' -- env
+	[ "$status" -eq 125 ]
+	[[ "$output" == *'X takes ${GITHUB_TOKEN}, which is not passed on'* ]]
 	# Nor through the caller's own entry in /proc.
 	run "$cordon" run -- sh -c 'cat /proc/*/environ'
 	run ! grep ANTHROPIC <<<"$output"
