@@ -97,8 +97,9 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 	cleanup_buf struct buf name = BUF(128);
 	char reason[256], hint[128];
 
-	/* Inside, that is another machine's loopback than the one we would dial. */
-	if (special && strcmp(special, "loopback") == 0) {
+	/* Inside, that is another machine's loopback than the one we would dial; where the
+	 * kernel has not said so before, as behind a proxy, `::` is the loopback as well. */
+	if (special && (strcmp(special, "loopback") == 0 || strcmp(special, "unspecified") == 0)) {
 		refuse_own(v, "the loopback inside is the cordon's own", q->port);
 		return;
 	}

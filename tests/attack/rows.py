@@ -425,6 +425,11 @@ def behind(name, act, opts="", **rest):
 for address in ("127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1"):
     behind(f"a server on the loopback, as {address}", SOCKS.format(address),
            serve=("tcp6" if address == "::1" else "tcp",), opts="--env PORT")
+# Where all is allowed but one, no address stands for the loopback either.
+for address in ("127.0.0.1", "localhost", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"):
+    row(f"behind a proxy, public: a server on the loopback, as {address}", SOCKS.format(address),
+        serve=("tcp6" if address in ("::1", "::") else "tcp",), lacks="net",
+        opts="--network public --deny-host x.example --env PORT")
 behind("a server on the loopback, without it",
        "py:import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 2)",
        serve=("tcp",), opts="--env PORT")

@@ -86,6 +86,8 @@ static const struct row rows[] = {
 	{ PUBLIC, "=93.184.216.34", 443, { NULL }, false, 0, "this machine" },
 	{ PUBLIC, "=10.0.0.1", 443, { NULL }, false, 0, "this machine" },
 	{ PUBLIC, "127.0.0.1", 443, { NULL }, false, 0, "own" },
+	{ PUBLIC, "::", 443, { NULL }, false, 0, "own" },
+	{ PUBLIC, "0.0.0.0", 443, { NULL }, false, 0, "own" },
 	{ PUBLIC, "10.0.0.1", 443, { NULL }, true, 0, NULL },
 	{ ALLOW("\"0.0.0.0/0\""), "=8.8.8.8", 443, { NULL }, false, 0, "this machine" },
 	{ ALLOW("\"8.8.8.8\""), "=8.8.8.8", 443, { NULL }, true, 0, NULL },
