@@ -297,6 +297,9 @@ void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char
 	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
 		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
 				"files anywhere, are not held");
+	if (!plan->bare && plan->waived & 1u << PROTECTION_SECCOMP)
+		buf_puts(&line, "; protected names that are not there yet, and blocked commands "
+				"with arguments, are not held");
 	if (!plan->bare && plan->uncounted)
 		buf_puts(&line, "; nothing counts memory, CPU time and processes here: these "
 				"limits are not held");

@@ -135,6 +135,7 @@ deny = [\"$place/work/key\"]"
 	has " $(missing) " " uts "
 	has " $(missing) " " seccomp "
 	has "$err" "does not offer uts seccomp; the command runs without"
+	has "$err" "blocked commands with arguments, are not held"
 	export CORDON_SANDBOX=off
 	echo secret >"$place/secret"
 	cordon_without uts run -- cat "$place/secret"
