@@ -70,8 +70,27 @@ struct start {
 	const struct guard_options *o;
 	struct guard_worker worker;
 	int trouble;
+	bool is_later;			/* not the first pair */
 	pid_t parent;
 };
+
+/* What the actor finds when it begins is the command's doing by now: a later pair takes no
+ * call before, so that the others can go on without it. */
+static int tell_reader(const struct start *s, struct cordon_err *err)
+{
+	if (!s->is_later || send(s->worker.sock, "", 1, MSG_NOSIGNAL) == 1)
+		return 0;
+	return err_sys(err, CORDON_E_HOST, "cannot tell a process of the guard");
+}
+
+static int wait_for_actor(const struct start *s, struct cordon_err *err)
+{
+	char ready;
+
+	if (!s->is_later || recv(s->worker.sock, &ready, 1, 0) == 1)
+		return 0;
+	return err_sys(err, CORDON_E_HOST, "a process of the guard has not begun");
+}
 
 /* The tree has limits of its own, which may be more than the caller's: how large a file may
  * become comes with each call, and descriptors that it has on their way count as ours. */
@@ -117,9 +136,21 @@ static int become_reader(struct start *s, struct cordon_err *err)
 		return -1;
 	keep[2] = w->proc;
 	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_PTRACE, err) < 0 ||
-	    aside_bind(s->parent, err) < 0)
+	    aside_bind(s->parent, err) < 0 || aside_keep_only(keep, ARRAY_SIZE(keep), err) < 0)
 		return -1;
-	return aside_keep_only(keep, ARRAY_SIZE(keep), err);
+	return wait_for_actor(s, err);
+}
+
+/* In the actor, while the first reader takes down its call: the root of these mounts is
+ * nearly always that of the tree. */
+static int settle_names(struct start *s, struct cordon_err *err)
+{
+	struct guard_names *names = s->worker.names;
+
+	if (guard_names_init(names, s->o->names, s->o->n_names, err) < 0 ||
+	    guard_names_settle(names, err) < 0)
+		return -1;
+	return tell_reader(s, err);
 }
 
 /* What the kernel refuses at a mount point (renaming it, or something over it)
@@ -155,11 +186,7 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	keep[6] = w->mounts;
 	if (aside_keep_only(keep, ARRAY_SIZE(keep), err) < 0)
 		return -1;
-	/* Here, while the reader takes down the first call: the root of these mounts is
-	 * nearly always that of the tree. */
-	if (guard_names_init(w->names, s->o->names, s->o->n_names, err) < 0)
-		return -1;
-	return guard_names_settle(w->names, err);
+	return settle_names(s, err);
 }
 
 static _Noreturn void work(struct start *s, int (*become)(struct start *, struct cordon_err *),
@@ -205,7 +232,7 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 static int start_pair(struct guard *g, struct cordon_err *err)
 {
 	struct guard_pair *pair = &g->pairs[g->n_pairs];
-	struct start s = { .o = &g->o, .parent = getpid() };
+	struct start s = { .o = &g->o, .parent = getpid(), .is_later = g->n_pairs > 0 };
 	int socks[2], pipe_fds[2], rc;
 
 	*pair = (struct guard_pair){ { .pidfd = -1 }, { .pidfd = -1 }, -1 };
@@ -372,17 +399,21 @@ int64_t guard_next_us(const struct guard *g)
 	return g ? g->more_at_us : INT64_MAX;
 }
 
-/* What is not told by one that could not begin is no failure. */
-static int read_trouble(const struct guard *g, struct cordon_err *err)
+static int read_trouble_of(const struct guard_pair *pair, struct cordon_err *err)
 {
 	struct cordon_err one;
 
-	for (size_t i = 0; i < g->n_pairs; i++)
-		if (read(g->pairs[i].trouble, &one, sizeof(one)) == sizeof(one)) {
-			*err = one;
-			return -1;
-		}
-	return 0;
+	if (read(pair->trouble, &one, sizeof(one)) != sizeof(one))
+		return 0;
+	*err = one;
+	return -1;
+}
+
+/* What is not told by one that could not begin is no failure; nor is it that a later pair
+ * could not. */
+static int read_trouble(const struct guard *g, struct cordon_err *err)
+{
+	return read_trouble_of(&g->pairs[0], err);
 }
 
 bool guard_read_trouble(const struct guard *g, struct cordon_err *ret)
@@ -413,12 +444,27 @@ static int start_more(struct guard *g, struct cordon_err *err)
 	return 0;
 }
 
+/* A process of this pair has ended.  False: it has served. */
+static bool can_do_without(struct guard *g, size_t i)
+{
+	struct guard_pair *pair = &g->pairs[i];
+	struct cordon_err ignored;
+
+	if (pair->actor.pidfd < 0)
+		return true;		/* it was left out just now */
+	if (i == 0 || read_trouble_of(pair, &ignored) == 0)
+		return false;
+	kill_pair(pair);
+	wait_for_pair(pair);
+	return true;
+}
+
 int guard_work(struct guard *g, const struct pollfd fds[N_GUARD_POLLS], struct cordon_err *err)
 {
 	if (!g || g->gone)
 		return 0;
 	for (size_t i = GUARD_WORKERS; i < N_GUARD_POLLS; i++)
-		if (fds[i].revents) {
+		if (fds[i].revents && !can_do_without(g, (i - GUARD_WORKERS) / 2)) {
 			give_up(g);
 			return read_trouble(g, err);
 		}

@@ -603,6 +603,12 @@ has_guard() {
 	run "$cordon" run --deny .git -- sh -c 'echo x >new; ls .git; mkdir d && mv d .git'
 	[ -s new ]
 	[ ! -e .git/d ]
+	# Whoever closes one meanwhile has run all the same.
+	run "$cordon" run --json -- sh -c 'mkdir .config; chmod 0 .config; sleep 0.3; echo x >more'
+	[ "$status" -eq 0 ]
+	[ -s more ]
+	json "d['exit_code'] == 0 and d['error'] is None"
+	rm -r .config
 	# One that was closed by somebody is no mask: what is in it cannot be told.
 	"$cordon" run -- sh -c 'mkdir .config; chmod 0 .config'
 	run "$cordon" run -- touch f
