@@ -440,6 +440,17 @@ static int add_status(struct files *f)
 	return 0;
 }
 
+/* What could not be said where it happened. */
+static int check_room(const struct files *f)
+{
+	if (f->crowded)
+		return err_set(f->err, CORDON_E_POLICY,
+			       "files: over %d names would have to be guarded: the sets of "
+			       "files.protect below each writable root, and files.deny",
+			       MAX_GUARD_NAMES);
+	return f->failed ? err_nomem(f->err) : 0;
+}
+
 int files_compile(const struct policy *p, const struct plan_request *r,
 		  const struct host_caps *caps, struct plan *plan, struct cordon_err *err)
 {
@@ -470,10 +481,5 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;
-	if (f.crowded)
-		return err_set(err, CORDON_E_POLICY,
-			       "files: over %d names would have to be guarded: the sets of "
-			       "files.protect below each writable root, and files.deny",
-			       MAX_GUARD_NAMES);
-	return f.failed ? err_nomem(err) : 0;
+	return check_room(&f);
 }

@@ -142,13 +142,14 @@ static int become_reader(struct start *s, struct cordon_err *err)
 }
 
 /* In the actor, while the first reader takes down its call: the root of these mounts is
- * nearly always that of the tree. */
+ * nearly always that of the tree.  The last act with a right to look into folders that are
+ * closed: the command may have closed one on the way, and would open it again. */
 static int settle_names(struct start *s, struct cordon_err *err)
 {
 	struct guard_names *names = s->worker.names;
 
 	if (guard_names_init(names, s->o->names, s->o->n_names, err) < 0 ||
-	    guard_names_settle(names, err) < 0)
+	    guard_names_settle(names, err) < 0 || aside_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
 	return tell_reader(s, err);
 }
@@ -157,13 +158,13 @@ static int settle_names(struct start *s, struct cordon_err *err)
  * it refuses only to those who see the mount. */
 static int become_actor(struct start *s, struct cordon_err *err)
 {
+	const uint64_t look = 1ull << CAP_SYS_CHROOT | 1ull << CAP_DAC_READ_SEARCH;
 	struct guard_worker *w = &s->worker;
 	int keep[] = { w->listener, w->sock, w->denials, s->trouble, -1, -1, -1 };
 
 	if (leave(s, err) < 0)
 		return -1;
-	if (aside_enter_userns(s->o->userns, 1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_ADMIN,
-			       err) < 0)
+	if (aside_enter_userns(s->o->userns, look | 1ull << CAP_SYS_ADMIN, err) < 0)
 		return -1;
 	if (s->o->mntns >= 0 &&
 	    (setns(s->o->mntns, CLONE_NEWNS) < 0 || chroot(s->o->root) < 0 || chdir("/") < 0))
@@ -172,7 +173,7 @@ static int become_actor(struct start *s, struct cordon_err *err)
 	w->mounts = openat(w->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (w->mounts < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot open /proc/self/mountinfo");
-	if (aside_set_caps(1ull << CAP_SYS_CHROOT, err) < 0)
+	if (aside_set_caps(look, err) < 0)
 		return -1;
 	if (s->o->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->o->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot enter the Landlock rules of the tree");

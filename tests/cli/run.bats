@@ -609,12 +609,25 @@ has_guard() {
 	[ -s more ]
 	json "d['exit_code'] == 0 and d['error'] is None"
 	rm -r .config
-	# One that was closed by somebody is no mask: what is in it cannot be told.
-	"$cordon" run -- sh -c 'mkdir .config; chmod 0 .config'
-	run "$cordon" run -- touch f
+	# One that was closed by somebody before hides nothing from the guard.
+	mkdir .config
+	ln -s ../deep .config/mise
+	chmod 0 .config
+	run "$cordon" run --json -- sh -c 'touch f; chmod 700 .config; mkdir -p deep
+		echo x >deep/config.toml; echo x >.config/mise/config.toml; exit 3'
+	json "d['exit_code'] == 3 and d['error'] is None"
+	[ -e f ]
+	[ ! -e deep/config.toml ]
+	chmod 0 .config
+	run "$cordon" run --json -- sh -c 'chmod 700 .config; mkdir -p deep; echo x >deep/config.toml'
+	[ ! -e deep/config.toml ]
+	# Nor does one that the command closes before its first name.
 	chmod 700 .config
-	[ "$status" -eq 125 ]
-	grep -q 'closed' <<<"$output"
+	run "$cordon" run --json -- sh -c 'chmod 0 .config; touch g; chmod 700 .config; mkdir -p deep
+		echo x >deep/config.toml; exit 0'
+	json "d['exit_code'] == 0 and d['error'] is None"
+	[ -e g ]
+	[ ! -e deep/config.toml ]
 }
 
 @test "what programs run from HOME is held in a part of it" {
