@@ -342,6 +342,8 @@ static bool opens_much(const struct composition *c, const struct plan_request *r
 {
 	const char *path = item->text.s;
 
+	if (id == F_NETWORK_HOST_PORTS)
+		return true;
 	if (id == F_ENV_PASS)
 		return strcmp(path, "*") == 0;
 	if (is_credential(r, path))
@@ -355,7 +357,7 @@ void run_warn_found(const struct composition *c, const struct plan_request *r,
 		    void (*warn)(void *arg, const char *line), void *arg)
 {
 	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS,
-					     F_ENV_PASS };
+					     F_ENV_PASS, F_NETWORK_HOST_PORTS };
 	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
 	bool any = false;
 
@@ -372,7 +374,10 @@ void run_warn_found(const struct composition *c, const struct plan_request *r,
 			    opens_much(c, r, ids[i], &v->items[k])) {
 				/* Or it would wipe out what is told about it. */
 				buf_puts(&line, any ? ", " : " ");
-				buf_put_plain(&line, v->items[k].text);
+				if (ids[i] == F_NETWORK_HOST_PORTS)
+					buf_printf(&line, "%u", v->items[k].port);
+				else
+					buf_put_plain(&line, v->items[k].text);
 				buf_printf(&line, " (%s)", fields[ids[i]].key);
 				any = true;
 			}

@@ -718,6 +718,10 @@ has_guard() {
 	for what in "$HOME/.ssh (files.read)" "$HOME/.config/gh (files.read)" "$HOME/s (files.sockets)"; do
 		grep -qF " $what" <<<"$output"
 	done
+	printf '[network]\nmode = "allowlist"\nhost_ports = [5432]\n' >cordon.toml
+	run "$cordon" run -- true
+	warned
+	grep -qF " 5432 (network.host_ports)" <<<"$output"
 	# What projects usually say is nothing to be told.
 	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO"]\n' >cordon.toml
 	run "$cordon" run -- true
