@@ -288,18 +288,31 @@ static int add_sockets(struct files *f)
 /* With a gate every name server is ours, so any will do; what the host's files
  * say of search domains, addresses and services that are asked instead does not
  * hold inside.  A file that is not there needs no other. */
+static const struct {
+	const char *path, *text;
+	bool closed;		/* where nothing leads out, too */
+} network_texts[] = {
+	{ "/etc/resolv.conf", "nameserver 127.0.0.1\n", false },
+	/* Programs ask for the address of their own host name, and end without one. */
+	{ "/etc/hosts", "127.0.0.1 localhost cordon\n"
+			"::1 localhost cordon ip6-localhost ip6-loopback\n", true },
+	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
+				"hosts: files dns\nnetworks: files\nprotocols: files\n"
+				"services: files\nethers: files\nrpc: files\n", false },
+};
+
+/* A network and a name of its own, and the host's list of names, which has not got it. */
+static bool is_closed(const struct files *f)
+{
+	unsigned both = 1u << PROTECTION_NET | 1u << PROTECTION_UTS;
+
+	return f->plan->net.rung == NET_CLOSED && (f->plan->enforced & both) == both &&
+	       (f->whole || files_has_word(f, F_FILES_PRESETS, "system_runtime"));
+}
+
 static void add_network(struct files *f)
 {
-	static const struct {
-		const char *path, *text;
-	} texts[] = {
-		{ "/etc/resolv.conf", "nameserver 127.0.0.1\n" },
-		{ "/etc/hosts", "127.0.0.1 localhost cordon\n"
-				"::1 localhost cordon ip6-localhost ip6-loopback\n" },
-		{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
-					"hosts: files dns\nnetworks: files\nprotocols: files\n"
-					"services: files\nethers: files\nrpc: files\n" },
-	};
+	bool closed = is_closed(f);
 
 	if (f->plan->net.rung == NET_PROXY) {
 		/* Where everything is the host's, only /run is sure to be there. */
@@ -308,12 +321,15 @@ static void add_network(struct files *f)
 				f->whole ? "/run" : NET_PROXY_DIR);
 		return;
 	}
-	if (!net_is_routed(&f->plan->net) || f->in_place)
+	if ((!net_is_routed(&f->plan->net) && !closed) || f->in_place)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		files_add_mount(f, MOUNT_TEXT, texts[i].text, texts[i].path)->optional = true;
-		if (!files_has_word(f, F_FILES_PRESETS, "system_runtime"))
-			add_access(f, texts[i].path, LL_READ, true);
+	for (size_t i = 0; i < ARRAY_SIZE(network_texts); i++) {
+		if (closed && !network_texts[i].closed)
+			continue;
+		files_add_mount(f, MOUNT_TEXT, network_texts[i].text, network_texts[i].path)
+			->optional = true;
+		if (!closed && !files_has_word(f, F_FILES_PRESETS, "system_runtime"))
+			add_access(f, network_texts[i].path, LL_READ, true);
 	}
 }
 
