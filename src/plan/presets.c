@@ -23,7 +23,14 @@ const char *const preset_etc[] = {
 	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs",
 	"/etc/npmrc", "/etc/maven", "/etc/fonts", "/etc/xdg", "/etc/vim", "/etc/nanorc",
 	"/etc/wgetrc", "/etc/gss", "/etc/apt", "/etc/dpkg", "/etc/gdb", "/etc/emacs", "/etc/R",
-	"/etc/ghc", "/etc/php", NULL
+	"/etc/ghc", "/etc/php", "/etc/java", "/etc/groovy", "/etc/mono", "/etc/nim", "/etc/fish",
+	/* what refuses to work, or asks a question, when it may not read its own */
+	"/etc/sbclrc", "/etc/fpc.cfg", "/etc/fpc-3.2.2.cfg", "/etc/manpath.config", "/etc/groff",
+	"/etc/screenrc", "/etc/tmux.conf", "/etc/ltrace.conf", "/etc/debuginfod", "/etc/iproute2",
+	"/etc/networks", "/etc/rpc", "/etc/ImageMagick-6", "/etc/ImageMagick-7", "/etc/texmf",
+	"/etc/papersize", "/etc/mailcap", "/etc/sgml", "/etc/xml", "/etc/libreoffice",
+	"/etc/chromium", "/etc/chromium.d", "/etc/X11", "/etc/gtk-2.0", "/etc/gtk-3.0",
+	"/etc/glvnd", "/etc/vulkan", NULL
 };
 
 const char *const preset_toolchains[] = {
