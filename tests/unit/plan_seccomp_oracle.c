@@ -230,6 +230,10 @@ static void add_huge_pages(struct oracle *o)
 	ADD(o, HUGE, none, "mmap", HAS(3, MAP_HUGETLB));
 	ADD(o, HUGE, none, "shmget", HAS(2, SHM_HUGETLB));
 	ADD(o, HUGE, none, "memfd_create", HAS(1, MFD_HUGETLB));
+	/* Before the part of the huge ones, which they are as well. */
+	for (int bit = 5; bit < 26; bit++)
+		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "memfd_create",
+		    HAS(1, MFD_HUGETLB | 1u << bit));
 }
 
 static void add_modes(struct oracle *o, const struct seccomp_options *opt)
