@@ -38,6 +38,9 @@
 #include "base/limits.h"
 #include "plan/guard_filter.h"
 
+#ifndef F_SETDELEG			/* Linux 6.19 */
+#define F_SETDELEG		1040
+#endif
 #ifndef TCP_AO_ADD_KEY			/* Linux 6.7 */
 #define TCP_AO_ADD_KEY		38
 #endif
@@ -361,15 +364,16 @@ static size_t test_pipe_size(struct emitter *e, unsigned arg)
 }
 
 /* Locks of open files stand in every list of locks, as nobody's: whose memory they are
- * cannot be told.  With a lease, which needs no right to write, whoever opens the file
- * outside has to wait.  Programs take EINVAL for a kernel or a file system without them. */
+ * cannot be told.  With a lease or a delegation, which need no right to write, whoever opens
+ * the file outside has to wait.  Programs take EINVAL for a kernel or a file system without
+ * them. */
 static size_t test_fcntl(struct emitter *e, unsigned arg)
 {
 	size_t older = refuse(e, EINVAL);
 	size_t next = e->o->buffers ? e->allow : test_pipe_size(e, arg + 1);
 
 	return load_low(e, arg, ONE_OF(e, older, next, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
-				       F_SETLEASE));
+				       F_SETLEASE, F_SETDELEG));
 }
 
 #ifndef PR_FUTEX_HASH

@@ -287,6 +287,8 @@ static const struct row rows[] = {
 	{ SYS_ioctl, { 3, BTRFS_IOC_SUBVOL_CREATE_V2 }, BOTH(ERR(ENOTTY)), false },
 	{ SYS_ioctl, { 3, FICLONE }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 3, F_SETLEASE, F_WRLCK }, BOTH(ERR(EINVAL)), false },
+	{ SYS_fcntl, { 3, 1040, 1 }, BOTH(ERR(EINVAL)), false },	/* F_SETDELEG */
+	{ SYS_fcntl, { 3, 1039, 1 }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 3, F_GETLEASE }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 0, F_SETPIPE_SZ, 65536 }, BOTH(ALLOW), false },
 	{ SYS_fcntl, { 0, F_SETPIPE_SZ, 65537 }, ALLOW, ERR(EPERM), false },

@@ -200,6 +200,7 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 	for (int cmd = 36; cmd <= 38; cmd++)	/* F_OFD_… */
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, F_SETLEASE));
+	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, 1040));	/* F_SETDELEG */
 	ADD(o, DENIES, eperm, "prlimit64", IS(0, 1), OVER(2, 0));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", PART(1, 0x3fffff00, 0x10009400));
 	for (size_t i = 0; i < ARRAY_SIZE(of_files); i++)
@@ -372,7 +373,7 @@ static uint64_t pick(uint64_t *state, bool upper)
 		65535, 65536, 65537, 0100, 0101, 02755, 04755, 0644, 01777, 020644, 060644, 0100644,
 		020000000, 020200000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000,
 		0x40000000, 0x80000000, 0xffffffff, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, 38, 39,
-		41, 43, 46, 48, 78, 512, 513, 1024,
+		41, 43, 46, 48, 78, 512, 513, 1024, 1039, 1040,
 		0x50009417, 0x5000940d, 0x4020bc10, 0xd000943e,
 		1031, 1032, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_ADD_ENCRYPTION_KEY,
 		0x40305828, 0x40305829, 0x4030582a, 0x40305839,
