@@ -631,10 +631,11 @@ static int stop(struct session *s, struct cordon_err *err)
 	}
 	server_release(&s->server);
 	tree_stop(&s->tree);
-	live_remove(s->live);
 	if (s->tree.limiter)
 		limiter_usage(s->tree.limiter, &s->tree.reporter->res->usage);
 	tree_release(&s->tree);
+	/* Last: if we are killed before, it says what is to be cleared away. */
+	live_remove(s->live);
 	fd_close(&s->owner);
 	fd_close(&s->signals);
 	return rc;
