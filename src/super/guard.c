@@ -54,6 +54,7 @@ struct guard {
 			int64_t cpu_us;		/* when it was read last */
 		} actor, reader;
 		int trouble;		/* why they could not begin; its end: both are gone */
+		bool left_out;		/* killed before it took a call; the others go on */
 	} pairs[N_GUARD_PAIRS];
 	size_t n_pairs;
 	int64_t more_at_us;		/* when the next pair is to start */
@@ -236,7 +237,7 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	struct start s = { .o = &g->o, .parent = getpid(), .is_later = g->n_pairs > 0 };
 	int socks[2], pipe_fds[2], rc;
 
-	*pair = (struct guard_pair){ { .pidfd = -1 }, { .pidfd = -1 }, -1 };
+	*pair = (struct guard_pair){ .actor.pidfd = -1, .reader.pidfd = -1, .trouble = -1 };
 	g->n_pairs++;
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot make a pipe for the guard");
@@ -315,14 +316,12 @@ static void wait_for_pair(struct guard_pair *pair)
 	fd_close(&pair->trouble);
 }
 
-/* The last one, of which not both began: no call has come there. */
-static void drop_pair(struct guard *g)
+/* One of which not both began: no call has come there.  It is waited for at the end, as a
+ * file system of the host may hold it up, and the limits cannot wait. */
+static void leave_out(struct guard_pair *pair)
 {
-	struct guard_pair *pair = &g->pairs[g->n_pairs - 1];
-
 	kill_pair(pair);
-	wait_for_pair(pair);
-	g->n_pairs--;
+	pair->left_out = true;
 }
 
 static int make_shared(struct guard *g, struct cordon_err *err)
@@ -390,6 +389,8 @@ void guard_poll(const struct guard *g, struct pollfd fds[N_GUARD_POLLS])
 		return;
 	fds[GUARD_DENIALS].fd = g->denials;
 	for (size_t i = 0; i < g->n_pairs; i++) {
+		if (g->pairs[i].left_out)
+			continue;
 		fds[GUARD_WORKERS + 2 * i].fd = g->pairs[i].actor.pidfd;
 		fds[GUARD_WORKERS + 2 * i + 1].fd = g->pairs[i].reader.pidfd;
 	}
@@ -438,7 +439,7 @@ static int start_more(struct guard *g, struct cordon_err *err)
 			*err = why;
 			return -1;
 		}
-		drop_pair(g);
+		leave_out(&g->pairs[g->n_pairs - 1]);
 		break;
 	}
 	fd_close(&g->o.listener);
@@ -451,12 +452,11 @@ static bool can_do_without(struct guard *g, size_t i)
 	struct guard_pair *pair = &g->pairs[i];
 	struct cordon_err ignored;
 
-	if (pair->actor.pidfd < 0)
-		return true;		/* it was left out just now */
+	if (pair->left_out)
+		return true;		/* just now */
 	if (i == 0 || read_trouble_of(pair, &ignored) == 0)
 		return false;
-	kill_pair(pair);
-	wait_for_pair(pair);
+	leave_out(pair);
 	return true;
 }
 
@@ -490,7 +490,6 @@ uint64_t guard_denials_lost(const struct guard *g)
 	return atomic_load(&g->shared->lost);
 }
 
-/* One that has been waited for has no clock any more. */
 static int64_t read_clock(struct guard_process *p)
 {
 	struct timespec t;
