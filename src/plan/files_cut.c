@@ -5,6 +5,7 @@
  */
 #include "base/path.h"
 #include "plan/files_priv.h"
+#include "plan/landlock.h"
 #include "plan/presets.h"
 
 static bool is_protected(const struct files *f, const char *path)
@@ -303,6 +304,25 @@ static int deny_entry(struct files *f, const struct item *item, const char *path
 	return 0;
 }
 
+/* Does Landlock let anybody read this file? */
+static bool is_opened(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_accesses; i++)
+		if (p->accesses[i].rights & LL_READ_FILE && path_within(path, p->accesses[i].path))
+			return true;
+	return !p->landlock;
+}
+
+/* A file that no rule opens needs no mask.  Folders can be listed without one. */
+static void mask_for_root(struct files *f)
+{
+	for (size_t i = 0; root_files[i]; i++)
+		if (is_opened(f->plan, root_files[i]))
+			mask(f, root_files[i]);
+	for (size_t i = 0; root_folders[i]; i++)
+		mask(f, root_folders[i]);
+}
+
 int files_add_masks(struct files *f)
 {
 	const char *home = f->request->home, *own = f->request->own_home;
@@ -310,8 +330,8 @@ int files_add_masks(struct files *f)
 	if (mask_credentials(f, home) < 0 ||
 	    (own && (!home || strcmp(home, own) != 0) && mask_credentials(f, own) < 0))
 		return -1;
-	for (size_t i = 0; f->plan->uid == 0 && root_secrets[i]; i++)
-		mask(f, root_secrets[i]);
+	if (f->plan->uid == 0)
+		mask_for_root(f);
 	if (f->whole && f->plan->net.rung != NET_PROXY)
 		mask(f, "/run");
 	return for_each_path(f, F_FILES_DENY, deny_entry);

@@ -138,13 +138,15 @@ const char *const credentials[] = {
 	".irb_history", ".local/share/fish/fish_history", NULL
 };
 
-const char *const root_secrets[] = {
+const char *const root_files[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
-	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/security/opasswd",
-	"/etc/krb5.keytab", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d",
-	"/proc/kcore", "/proc/kpagecount", "/proc/kpageflags",
-	"/proc/kpagecgroup", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/proc/slabinfo",
-	"/proc/vmallocinfo", NULL
+	"/etc/security/opasswd", "/etc/krb5.keytab", "/etc/apt/auth.conf", "/proc/kcore",
+	"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/kmsg", "/proc/keys",
+	"/proc/timer_list", "/proc/slabinfo", "/proc/vmallocinfo", NULL
+};
+
+const char *const root_folders[] = {
+	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/apt/auth.conf.d", NULL
 };
 
 const char *const stripped_variables[] = {

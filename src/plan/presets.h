@@ -29,7 +29,8 @@ extern const char *const protect_anywhere[];
  * names them. */
 extern const char *const credentials[];
 /* The same for the whole machine; matters when the caller is root. */
-extern const char *const root_secrets[];
+extern const char *const root_files[];
+extern const char *const root_folders[];
 
 /* Variables that nothing can bring in: names with `*` for anything. */
 extern const char *const stripped_variables[];
