@@ -3,8 +3,11 @@
 
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "host/lines.h"
+
+#define MAX_MOUNTINFO	(16u << 20)
 
 /* A line of /proc/self/mountinfo: what of which file system is seen where. */
 struct mount {
@@ -54,13 +57,17 @@ static int read_line(struct mounts *m, struct str line)
 
 static int read_mounts(struct mounts *m)
 {
-	cleanup_lines struct lines lines;
-	struct str line;
+	struct str text;
 
-	lines_open(&lines, "/proc/self/mountinfo");
-	while (lines_next(&lines, &line))
-		if (read_line(m, line) < 0)
+	if (fd_read_file("/proc/self/mountinfo", MAX_MOUNTINFO, m->arena, &text, m->err) < 0)
+		return -1;
+	while (text.n) {
+		size_t end = str_find(text, '\n');
+
+		if (read_line(m, str_first(text, end)) < 0)
 			return -1;
+		text = str_from_pos(text, end < text.n ? end + 1 : end);
+	}
 	return m->n ? 0 : err_set(m->err, CORDON_E_HOST,
 				  "cannot read /proc/self/mountinfo, and so not tell where else "
 				  "a mount shows what the policy closes");

@@ -814,17 +814,22 @@ has_guard() {
 	mkdir -p a/folder second part
 	echo secret >a/secret
 	echo secret >a/folder/secret
+	# Blanks take four letters each where the kernel lists mounts.
+	deep=.
+	for _ in 1 2 3 4 5 6 7; do deep=$deep/$(printf '%240s' x); done
+	mkdir -p "$deep"
 	touch file
 	cat >script <<-'END'
-		mount --bind a second && mount --bind a/folder part && mount --bind a/secret file ||
-			exit 99
+		mount --bind a second && mount --bind a/folder part && mount --bind a/secret file &&
+			mount --bind a "$2" || exit 99
 		"$1" run --deny a/secret --deny a/folder -- sh -c \
 			'cat a/secret second/secret file a/folder/secret second/folder/secret part/secret; :'
 		"$1" run --protect part -- sh -c \
 			'for i in part a/folder second/folder; do echo x >$i/new; echo x >$i/secret; done; :'
+		"$1" run --deny a/secret -- cat "$2/secret"
 		"$1" run --deny a/secret -- cat part/secret
 	END
-	run -0 unshare --map-root-user --mount sh script "$cordon"
+	run -0 unshare --map-root-user --mount sh script "$cordon" "$deep"
 	[ "$(printf '%s\n' "${lines[@]}" | grep -cv enied)" = 1 ]
 	[ "${lines[-1]}" = secret ]
 	[ "$(ls a/folder)" = secret ]
