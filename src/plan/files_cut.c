@@ -8,17 +8,6 @@
 #include "plan/landlock.h"
 #include "plan/presets.h"
 
-static bool is_protected(const struct files *f, const char *path)
-{
-	for (size_t i = 0; i < f->plan->n_mounts; i++) {
-		const struct plan_mount *m = &f->plan->mounts[i];
-
-		if (m->keep && !m->file && strcmp(m->target, path) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* It is guarded for another cause as well. */
 static void add_cause(struct files *f, const struct plan_guarded *g)
 {
@@ -35,10 +24,13 @@ static void protect(struct files *f, const char *path, enum guard_cause cause, c
 {
 	struct plan_guarded g = { path, cause, by };
 	struct plan_mount *m;
+	bool is_new = true;
 
 	if (!files_is_within(f, F_FILES_WRITE, path))
 		return;
-	if (is_protected(f, path)) {
+	if (!map_add(&f->protected, f->plan->arena, str_from(path), 0, &is_new))
+		f->failed = true;
+	if (!is_new) {
 		add_cause(f, &g);
 		return;
 	}

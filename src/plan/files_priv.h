@@ -2,6 +2,7 @@
 #ifndef PLAN_FILES_PRIV_H
 #define PLAN_FILES_PRIV_H
 
+#include "base/map.h"
 #include "plan/files.h"
 
 struct files {
@@ -9,6 +10,7 @@ struct files {
 	const struct plan_request *request;
 	struct plan *plan;
 	struct cordon_err *err;
+	struct map protected;	/* paths that are mounted over themselves */
 	bool whole;		/* "/" itself is a readable root */
 	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
