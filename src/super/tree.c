@@ -21,6 +21,10 @@
 #include "super/live.h"
 #include "super/run_priv.h"
 
+/* Groups hold by themselves what grows fast, and most commands end before anything has to be
+ * looked at. */
+#define FIRST_LOOK_MS	5
+
 void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
 	       struct run_reporter *reporter)
 {
@@ -173,7 +177,8 @@ int tree_join(struct tree *t, struct cordon_err *err)
 		return 0;
 	if (limiter_start(t->limiter, t->fds.fd[NATIVE_PROC], err) < 0)
 		return -1;
-	t->look_at_us = run_now_us();
+	t->look_at_us = t->cgroup == HOST_CGROUP_NONE ? run_now_us() :
+			run_later_us(run_now_us(), FIRST_LOOK_MS);
 	return 0;
 }
 
