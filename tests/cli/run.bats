@@ -1557,3 +1557,17 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 		done
 	done
 }
+
+@test "root does not write a folder of the system because it stands there" {
+	cd /usr/share
+	run "$cordon" run -- true
+	if [ "$(id -u)" = 0 ]; then
+		[ "$status" = 125 ]
+		[[ "$output" == *"'/usr/share' belongs to the system"*"--cwd"*"--write"* ]]
+	else
+		[ "$status" = 0 ]
+	fi
+	run -0 "$cordon" run --dry-run --write . -- true
+	[[ "$output" == *"writable     /usr/share: "* ]]
+	run -0 "$cordon" run --cwd "$BATS_TEST_TMPDIR" -- true
+}
