@@ -231,6 +231,20 @@ cordon needs 80; raise it and try again" ]
 	grep '^commands.block' <<<"$output" | grep -q 'seccomp notification (execve)'
 }
 
+@test "wall clock: a supervisor that could not look for long asks nobody to end" {
+	"$cordon" run --timeout 500ms -- sh -c \
+		'trap "echo asked > asked; exit 0" TERM; : > began; while :; do sleep 0.01; done' 3>&- &
+	pid=$!
+	soon test -e began
+	kill -STOP $pid
+	sleep 2
+	kill -CONT $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 124 ]
+	[ ! -e asked ]
+}
+
 @test "124 for wall clock and CPU, with what was written before" {
 	run "$cordon" run --timeout 300ms -- sleep 30
 	[ "$status" -eq 124 ]
