@@ -74,7 +74,7 @@ enum verdict {
 	VERDICT_NAMESPACES,		/* EPERM */
 	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
 	VERDICT_MEMFD,			/* ENOSYS */
-	VERDICT_NO_GUARD,		/* (if the guard is on) ENOSYS */
+	VERDICT_NO_GUARD,		/* (if the guard is on, or memfd off) ENOSYS */
 	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM; else PID_0 */
 	VERDICT_OWN,			/* (the supervisor's) EPERM */
 	VERDICT_OWN_ENOSYS,		/* (the supervisor's) ENOSYS */
@@ -652,6 +652,9 @@ static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
 
 		settled[changes[i].verdict] = (uint8_t)(is_on ? changes[i].on : changes[i].off);
 	}
+	/* A set of rules is as large as its maker wants, and in no process's size. */
+	if (!o->memfd)
+		settled[VERDICT_NO_GUARD] = VERDICT_ENOSYS;
 	for (size_t v = 0; o->supervisor && v < N_VERDICTS; v++)
 		settled[v] = (uint8_t)settle_own((enum verdict)v);
 }

@@ -353,6 +353,8 @@ static const struct row rows[] = {
 	{ SYS_prlimit64, { 0, RLIMIT_CORE, 1, UPPER }, BOTH(ERR(EPERM)), true },
 	{ SYS_prlimit64, { 0, RLIMIT_NOFILE, 1, 1 }, BOTH(ALLOW), false },
 	{ SYS_memfd_create, { 0 }, ALLOW, ERR(ENOSYS), false },
+	{ SYS_landlock_create_ruleset, { 0 }, ALLOW, ERR(ENOSYS), false },
+	{ SYS_landlock_add_rule, { 0 }, ALLOW, ERR(ENOSYS), false },
 	{ SYS_memfd_create, { 0, 4 }, ERR(ENOMEM), ERR(ENOSYS), false },
 	{ SYS_memfd_create, { 0, 0xfc00001f }, ERR(ENOMEM), ERR(ENOSYS), false },
 	{ SYS_memfd_create, { 0, 0x24 }, ERR(EINVAL), ERR(ENOSYS), false },

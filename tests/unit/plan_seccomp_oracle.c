@@ -92,7 +92,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "MEMFD", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "MEMFD_CREATE", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "PAGES", opt->memfd ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EINVAL) },
-		{ "NO_GUARD", opt->guard ? NOSYS : SCMP_ACT_ALLOW },
+		{ "NO_GUARD", opt->guard || !opt->memfd ? NOSYS : SCMP_ACT_ALLOW },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
 		{ "OWN", SCMP_ACT_ERRNO(EPERM) }, { "OWN_ENOSYS", NOSYS },
 	};
