@@ -42,6 +42,16 @@ teardown() {
 	json "not d['oom_killed'] and d['limit'] is None"
 }
 
+@test "pid 1 shows no words of the caller, whose environment may be empty" {
+	run env -i "$cordon" run --audit /dev/null --env WORD=word \
+		-c 'tr -d "\0" </proc/1/cmdline'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run env -i LAST=word "$cordon" run --audit /dev/null -c 'tr -d "\0" </proc/1/cmdline'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
 @test "127 and 126 with a message" {
 	run -127 "$cordon" run -- nonexistent-command-x
 	[ "$status" -eq 127 ]

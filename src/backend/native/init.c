@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -82,18 +83,27 @@ static int step_wait_for_go(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
-/* /proc/1/cmdline and environ show the caller's words, and both lie in one
- * piece: the arguments, then the environment.  The plan holds copies. */
-static void wipe_arguments(void)
-{
-	char *begin = program_invocation_name, *end = begin + strlen(begin);
+#define MAX_WORDS	(8u << 20)	/* more than the kernel takes: 6 MB */
 
-	for (char **e = environ; *e; e++)
-		if (*e > begin && *e - begin < 4 << 20)
-			end = MAX(end, *e + strlen(*e));
-		else
-			memset(*e, 0, strlen(*e));
-	memset(begin, 0, (size_t)(end - begin));
+/* /proc/1/cmdline and environ show the caller's words, and both lie in one piece: the
+ * arguments, the environment, and behind them the path of the program.  What the caller has
+ * unset is still there, and the environment may be empty, or elsewhere in part.  The plan
+ * holds copies. */
+static int wipe_arguments(struct cordon_err *err)
+{
+	char *begin = program_invocation_name, *end = (char *)getauxval(AT_EXECFN);
+
+	if (!end)
+		return err_set(err, CORDON_E_HOST, "cannot tell where the arguments are");
+	for (char **e = environ; e && *e; e++) {
+		/* A host may have named itself anew. */
+		if (*e < end && (begin > end || end - begin > MAX_WORDS) && end - *e <= MAX_WORDS)
+			begin = *e;
+		memset(*e, 0, strlen(*e));
+	}
+	if (begin < end && end - begin <= MAX_WORDS)
+		memset(begin, 0, (size_t)(end - begin));
+	return 0;
 }
 
 /* The kernel kills us with the supervisor; what the caller's memory holds is
@@ -104,8 +114,7 @@ static int step_hide(struct init *in, struct cordon_err *err)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
 	if (!has_pids(in) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot adopt orphans");
-	wipe_arguments();
-	return 0;
+	return wipe_arguments(err);
 }
 
 static bool needs_grants(const struct init *in)
