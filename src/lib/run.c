@@ -185,6 +185,20 @@ struct cordon_request run_any_command(const struct cordon_request *req)
 	return any;
 }
 
+/* Where a folder of live runs is.  One that is a link is used by nobody, and may be another
+ * user's: where it leads is nothing of ours. */
+static int find_live_root(struct composition *c, const char *live, const char **ret,
+			  struct cordon_err *err)
+{
+	const char *name = strrchr(live, '/') + 1, *folder;
+
+	if (path_resolve(&c->arena, (struct str){ live, (size_t)(name - live) }, "/", &folder,
+			 err) < 0)
+		return -1;
+	*ret = arena_printf(&c->arena, "%s/%s", folder[1] ? folder : "", name);
+	return *ret ? 0 : err_nomem(err);
+}
+
 /* The folder of live runs; and where it is for who has another environment, so that nobody
  * inside speaks to the supervisor of another cordon. */
 static int find_live_roots(struct composition *c, struct plan_request *r, struct cordon_err *err)
@@ -192,13 +206,13 @@ static int find_live_roots(struct composition *c, struct plan_request *r, struct
 	char live[MAX_LIVE_ROOT];
 
 	live_root(live);
-	if (path_resolve(&c->arena, str_from(live), "/", &r->live_root, err) < 0)
+	if (find_live_root(c, live, &r->live_root, err) < 0)
 		return -1;
 	for (size_t i = 0; i < N_LIVE_ROOTS; i++) {
 		const char *other;
 
 		live_root_at(i, live);
-		if (path_resolve(&c->arena, str_from(live), "/", &other, err) < 0 ||
+		if (find_live_root(c, live, &other, err) < 0 ||
 		    (strcmp(other, r->live_root) != 0 &&
 		     plan_paths_add(&c->arena, &r->own, other, err) < 0))
 			return -1;

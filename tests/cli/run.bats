@@ -52,6 +52,15 @@ teardown() {
 	[ -z "$output" ]
 }
 
+@test "a link in place of the folder of live cordons takes nothing away" {
+	ln -s "$work" "$live"
+	run "$cordon" run -c 'echo x >made'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	[ "$(cat made)" = x ]
+	rm "$live"
+}
+
 @test "127 and 126 with a message" {
 	run -127 "$cordon" run -- nonexistent-command-x
 	[ "$status" -eq 127 ]
