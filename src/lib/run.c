@@ -185,8 +185,15 @@ struct cordon_request run_any_command(const struct cordon_request *req)
 	return any;
 }
 
-/* Where a folder of live runs is.  One that is a link is used by nobody, and may be another
- * user's: where it leads is nothing of ours. */
+/* One that is a link is used by nobody, and may be another user's: neither it nor where it
+ * leads is ours. */
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 static int find_live_root(struct composition *c, const char *live, const char **ret,
 			  struct cordon_err *err)
 {
@@ -206,6 +213,7 @@ static int find_live_roots(struct composition *c, struct plan_request *r, struct
 	char live[MAX_LIVE_ROOT];
 
 	live_root(live);
+	r->live_is_link = is_link(live);
 	if (find_live_root(c, live, &r->live_root, err) < 0)
 		return -1;
 	for (size_t i = 0; i < N_LIVE_ROOTS; i++) {
@@ -213,7 +221,7 @@ static int find_live_roots(struct composition *c, struct plan_request *r, struct
 
 		live_root_at(i, live);
 		if (find_live_root(c, live, &other, err) < 0 ||
-		    (strcmp(other, r->live_root) != 0 &&
+		    (strcmp(other, r->live_root) != 0 && !is_link(live) &&
 		     plan_paths_add(&c->arena, &r->own, other, err) < 0))
 			return -1;
 	}

@@ -41,6 +41,7 @@ struct plan_request {
 	gid_t gid;
 	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
 	const char *live_root;		/* the folder of live runs; absolute */
+	bool live_is_link;		/* then nobody uses it */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	struct plan_paths own;		/* logs and folders of other live runs; absolute */
 	enum plan_consent consent;

@@ -369,7 +369,7 @@ int files_hide_all(struct files *f)
 {
 	const struct plan_request *r = f->request;
 
-	f->plan->mask_live_root = hide(f, f->plan->live_root);
+	f->plan->mask_live_root = !r->live_is_link && hide(f, f->plan->live_root);
 	for (size_t i = 0; i < r->own.n; i++)
 		hide(f, r->own.paths[i]);
 	for (size_t i = 0; i < r->n_hidden; i++)
