@@ -152,16 +152,21 @@ static bool is_our_output(const struct stat *st)
 
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
 
+/* What is only to be read could be opened again for writing, where no mount is in the way:
+ * it is no output. */
+static enum give_how judge_output(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? GIVE_REFUSED : GIVE_AS_IS;
+}
+
 /* A file of /proc may be another process's memory. */
-static enum give_how judge_file(int fd, const struct stat *st, bool input)
+static enum give_how judge_file(int fd, bool input)
 {
 	struct statfs fs;
 
 	if (input || fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC)
 		return GIVE_THROUGH_US;
-	if (st->st_nlink && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		return GIVE_REFUSED;
-	return GIVE_AS_IS;
+	return judge_output(fd);
 }
 
 static enum give_how judge(int fd, bool input)
@@ -171,13 +176,15 @@ static enum give_how judge(int fd, bool input)
 	if (fstat(fd, &st) < 0)
 		return GIVE_REFUSED;
 	if (S_ISREG(st.st_mode))
-		return judge_file(fd, &st, input);
+		return judge_file(fd, input);
 	if (S_ISSOCK(st.st_mode))
 		return is_plain_unix(fd) && !(input && is_our_output(&st)) ? GIVE_AS_IS
 									   : GIVE_THROUGH_US;
 	if (isatty(fd) || S_ISBLK(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;
+	if (S_ISFIFO(st.st_mode) && !input)
+		return judge_output(fd);
 	/* Not a directory, which is a way out of every mount; nor what has no kind at all:
 	 * processes, rings and contexts act with the rights of whoever made them. */
 	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) ? GIVE_AS_IS : GIVE_REFUSED;

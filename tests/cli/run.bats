@@ -61,6 +61,22 @@ teardown() {
 	rm "$live"
 }
 
+@test "what is only to be read is no output: it could be opened again for writing" {
+	echo x >gone
+	for how in 'os.memfd_create("m")' 'os.open("gone", os.O_RDWR)' 'os.pipe()[0]'; do
+		run /usr/bin/python3 -c "
+import os, subprocess, sys
+kept = $how
+out = os.open('/proc/self/fd/%d' % kept, os.O_RDONLY | os.O_NONBLOCK)
+os.path.exists('gone') and os.unlink('gone')
+sys.exit(subprocess.run(['$cordon', 'run', '-c', 'echo y 1<>/proc/self/fd/1'],
+                        stdout=out).returncode)"
+		[ "$status" -eq 125 ]
+		[[ "$output" == *"standard stream 1 is "*"only to be read"* ]]
+		echo x >gone
+	done
+}
+
 @test "127 and 126 with a message" {
 	run -127 "$cordon" run -- nonexistent-command-x
 	[ "$status" -eq 127 ]
