@@ -324,6 +324,8 @@ int files_add_masks(struct files *f)
 		return -1;
 	if (f->plan->uid == 0)
 		mask_for_root(f);
+	/* It lists what is in the caller's keyrings, by uid. */
+	mask(f, "/proc/keys");
 	if (f->whole && f->plan->net.rung != NET_PROXY)
 		mask(f, "/run");
 	return for_each_path(f, F_FILES_DENY, deny_entry);

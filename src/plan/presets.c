@@ -141,7 +141,7 @@ const char *const credentials[] = {
 const char *const root_files[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
 	"/etc/security/opasswd", "/etc/krb5.keytab", "/etc/apt/auth.conf", "/proc/kcore",
-	"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/kmsg", "/proc/keys",
+	"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/kmsg",
 	"/proc/timer_list", "/proc/slabinfo", "/proc/vmallocinfo", NULL
 };
 

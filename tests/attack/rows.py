@@ -493,6 +493,7 @@ row("the environment of pid 1", "tr '\\0' '\\n' < /proc/1/environ | grep .",
     alone="pid 1 is another outside")
 row("the arguments of pid 1", "tr -d '\\0' < /proc/1/cmdline | grep .",
     alone="pid 1 is another outside")
+row("what is in the caller's keyrings", "cat /proc/keys")
 row("killing pid 1", "kill -9 1; kill -STOP 1; kill -TERM 1; sleep 0.1; "
     "grep -q '^State:.[TZ]' /proc/1/status", alone="it would end the machine")
 row("a daemon that stays", "setsid sh -c 'sleep 0.5; echo x > mark' >/dev/null 2>&1 &",
