@@ -213,9 +213,13 @@ struct cordon_session_options {
 	const char *owner;		/* the process whose end ends it, as text; NULL: none */
 	void (*warn)(void *arg, const char *line);	/* as for a run */
 	void *warn_arg;
+	/* The process has nothing in its memory that no command may see, as the program cordon.
+	 * Where commands are blocked by their arguments, each command begins as a copy of it
+	 * that others inside can look into: without this, such a session is refused. */
+	bool own_process;
 };
 #define CORDON_SESSION_OPTIONS	{ sizeof(struct cordon_session_options), NULL, NULL, NULL, \
-				  NULL, NULL }
+				  NULL, NULL, false }
 
 /* A cordon that stays, in a process of its own, until it is stopped, nobody has
  * used it for its idle time, or its owner is gone.  Returns when commands can be

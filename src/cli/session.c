@@ -24,6 +24,7 @@ int cmd_session_start(const struct args *args)
 	struct cordon_err err = { 0 };
 	int rc;
 
+	o.own_process = true;
 	if (!room)
 		return say_usage("out of memory");
 	if (args->n_words) {

@@ -250,8 +250,16 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 	else if (host_probe_report(&s->report, err) < 0)
 		return -1;
 	s->report.caps.cgroup = limiter_detect();
-	return plan_compile(&s->c->policy, &s->report.caps, &s->request, &s->c->arena, &s->plan,
-			    err);
+	if (plan_compile(&s->c->policy, &s->report.caps, &s->request, &s->c->arena, &s->plan,
+			 err) < 0)
+		return -1;
+	/* The supervisor, init and its copies come of this process by fork(). */
+	if (s->plan.n_rules && !s->o->own_process)
+		return err_set(err, CORDON_E_USAGE,
+			       "commands are blocked by their arguments: such a session would show "
+			       "the memory of this program inside; start it by cordon session "
+			       "start");
+	return 0;
 }
 
 static int start(struct starting *s, struct cordon_err *err)

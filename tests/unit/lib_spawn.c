@@ -193,6 +193,24 @@ static void test_what_does_not_start(void)
 	leave();
 }
 
+/* Each command of it would begin as a copy of this process that others can look into. */
+static void test_session_shows_no_memory(void)
+{
+	const struct cordon_setting block = { CORDON_ADD, "commands.block", "rm -rf /", "--block" };
+	struct cordon_session_options o = CORDON_SESSION_OPTIONS;
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+
+	req.settings = &block;
+	req.n_settings = 1;
+	enter();
+	ok(cordon_session_start(&req, &o, &answer, &err) < 0 && err.code == CORDON_E_USAGE &&
+	   strstr(err.msg, "memory of this program"), "%s", err.msg);
+	cordon_answer_release(&answer);
+	leave();
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
@@ -201,5 +219,6 @@ int main(void)
 		TAP(test_more_than_a_pipe_holds),
 		TAP(test_signals),
 		TAP(test_what_does_not_start),
+		TAP(test_session_shows_no_memory),
 		TAP_END });
 }
