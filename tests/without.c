@@ -1,6 +1,6 @@
 /* without FEATURE[,FEATURE…] CMD [ARG…]: run a command on a machine that lacks
- * these: the calls that make them are refused by a filter, user and network
- * namespaces by their number in a namespace around. */
+ * these: the calls that make them are refused by a filter, namespaces by their
+ * number in a namespace around. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -69,8 +69,16 @@ static int write_maps(pid_t pid, unsigned uid, unsigned gid)
 	return write_file(path, map);
 }
 
-/* A namespace in which there may be no other, or none of a network. */
-static int leave_namespaces(bool user, bool net)
+static const struct {
+	const char *feature, *setting;
+} namespaces[] = {
+	{ "userns", "/proc/sys/user/max_user_namespaces" },
+	{ "net", "/proc/sys/user/max_net_namespaces" },
+	{ "pid", "/proc/sys/user/max_pid_namespaces" },
+};
+
+/* A namespace in which there may be no other of those that are named. */
+static int leave_namespaces(const char *list)
 {
 	unsigned uid = geteuid(), gid = getegid();
 	int ready[2], status;
@@ -84,8 +92,19 @@ static int leave_namespaces(bool user, bool net)
 	if (unshare(CLONE_NEWUSER) < 0 || write(ready[1], &byte, 1) != 1 ||
 	    waitpid(child, &status, 0) != child || status != 0)
 		return -1;
-	return (user && write_file("/proc/sys/user/max_user_namespaces", "0") < 0) ||
-	       (net && write_file("/proc/sys/user/max_net_namespaces", "0") < 0) ? -1 : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+		if (is_named(list, namespaces[i].feature) &&
+		    write_file(namespaces[i].setting, "0") < 0)
+			return -1;
+	return 0;
+}
+
+static bool lacks_namespace(const char *list)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+		if (is_named(list, namespaces[i].feature))
+			return true;
+	return false;
 }
 
 static int leave_calls(const char *list)
@@ -120,15 +139,12 @@ static int leave_calls(const char *list)
 
 int main(int argc, char **argv)
 {
-	bool user, net;
-
 	if (argc < 3) {
 		fputs("usage: without FEATURE[,FEATURE…] CMD [ARG…]\n", stderr);
 		return 2;
 	}
-	user = is_named(argv[1], "userns");
-	net = is_named(argv[1], "net");
-	if (((user || net) && leave_namespaces(user, net) < 0) || leave_calls(argv[1]) < 0) {
+	if ((lacks_namespace(argv[1]) && leave_namespaces(argv[1]) < 0) ||
+	    leave_calls(argv[1]) < 0) {
 		perror("without");
 		return 99;
 	}

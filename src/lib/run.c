@@ -304,6 +304,29 @@ int run_make_roots(const struct composition *c, struct cordon_err *err)
 
 /* ---- with what this machine has ------------------------------------------ */
 
+/* What the plan cannot hold without them. */
+static void say_not_held(const struct plan *plan, struct buf *line)
+{
+	unsigned without = plan->waived;
+
+	if (without & 1u << PROTECTION_MOUNT)
+		buf_puts(line, "; protected names inside writable roots, and modes and owners of "
+			       "files anywhere, are not held");
+	if (without & 1u << PROTECTION_PID)
+		buf_puts(line, "; processes outside can be seen");
+	if (without & 1u << PROTECTION_PID && plan->landlock < 6)
+		buf_puts(line, " and signalled, and what is started may outlive the run");
+	if (without & 1u << PROTECTION_SECCOMP)
+		buf_puts(line, "; protected names that are not there yet, and blocked commands "
+			       "with arguments, are not held");
+	if (plan->uncounted)
+		buf_puts(line, "; nothing counts memory, CPU time and processes here: these "
+			       "limits are not held");
+	if (plan->net.rung == NET_PROXY)
+		buf_puts(line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
+			       "names");
+}
+
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg)
 {
 	cleanup_buf struct buf line = BUF(1024);
@@ -316,18 +339,8 @@ void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char
 			buf_printf(&line, " %s", protection_name((enum protection)i));
 	buf_puts(&line, plan->bare ? "; CORDON_SANDBOX=off runs the command without any protection"
 				   : "; the command runs without");
-	if (!plan->bare && plan->waived & 1u << PROTECTION_MOUNT)
-		buf_puts(&line, "; protected names inside writable roots, and modes and owners of "
-				"files anywhere, are not held");
-	if (!plan->bare && plan->waived & 1u << PROTECTION_SECCOMP)
-		buf_puts(&line, "; protected names that are not there yet, and blocked commands "
-				"with arguments, are not held");
-	if (!plan->bare && plan->uncounted)
-		buf_puts(&line, "; nothing counts memory, CPU time and processes here: these "
-				"limits are not held");
-	if (!plan->bare && plan->net.rung == NET_PROXY)
-		buf_puts(&line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
-				"names");
+	if (!plan->bare)
+		say_not_held(plan, &line);
 	warn(arg, buf_text(&line));
 }
 

@@ -313,6 +313,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
+		.enters = !(plan->clone_flags & CLONE_NEWPID),
 		.execs = plan->n_rules > 0,
 		.few_cpus = plan->few_cpus,
 	};
@@ -443,6 +444,21 @@ static int settle_guard(const struct policy *p, const struct host_caps *caps,
 	return 0;
 }
 
+/* Without pids of its own, only rules of ABI 6 keep the tree from signalling what is outside,
+ * and what is to end it. */
+static int check_signals(const struct policy *p, const struct host_caps *caps,
+			 const struct plan_request *r, const struct plan *plan,
+			 struct cordon_err *err)
+{
+	if ((plan->clone_flags & CLONE_NEWPID) || caps->landlock >= 6 ||
+	    (dispensable(p, caps, r) & BIT(LANDLOCK)))
+		return 0;
+	return err_set(err, CORDON_E_HOST,
+		       "the policy needs pid, or Landlock of ABI 6 in its place: with ABI %d the "
+		       "command could signal every process of the caller; cordon doctor says what "
+		       "to do", caps->landlock);
+}
+
 /* All that a plan has which encloses the command. */
 static int compile_enclosed(const struct policy *p, const struct host_caps *caps,
 			    const struct plan_request *r, struct plan *plan, struct cordon_err *err)
@@ -453,6 +469,8 @@ static int compile_enclosed(const struct policy *p, const struct host_caps *caps
 	/* What is to end one command and not the others must be found. */
 	if (r->session && !(plan->clone_flags & CLONE_NEWPID))
 		return refuse_for(FEATURE_PID, err);
+	if (check_signals(p, caps, r, plan, err) < 0)
+		return -1;
 	/* Without a /proc of its own nobody but the kernel can count a tree. */
 	plan->uncounted = !(plan->clone_flags & CLONE_NEWPID) && caps->cgroup == HOST_CGROUP_NONE;
 	phases_fit(plan);

@@ -75,6 +75,7 @@ enum verdict {
 	VERDICT_NAMESPACES_ENOSYS,	/* ENOSYS */
 	VERDICT_MEMFD,			/* ENOSYS */
 	VERDICT_NO_GUARD,		/* (if the guard is on, or memfd off) ENOSYS */
+	VERDICT_ENTER,			/* (the same, if nobody enters rules) ENOSYS */
 	VERDICT_AFFINITY,		/* (if CPUs are limited) EPERM; else PID_0 */
 	VERDICT_OWN,			/* (the supervisor's) EPERM */
 	VERDICT_OWN_ENOSYS,		/* (the supervisor's) ENOSYS */
@@ -628,6 +629,7 @@ static const struct {
 	{ VERDICT_MODE_2, OPTION(setid), VERDICT_ALLOW, VERDICT_MODE_2 },
 	{ VERDICT_MAKE, OPTION(guard), VERDICT_MAKE, VERDICT_ALLOW },
 	{ VERDICT_NO_GUARD, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
+	{ VERDICT_ENTER, OPTION(guard), VERDICT_ENOSYS, VERDICT_ALLOW },
 	{ VERDICT_EXEC, OPTION(execs), VERDICT_EXEC, VERDICT_ALLOW },
 	{ VERDICT_AFFINITY, OPTION(few_cpus), VERDICT_EPERM, VERDICT_PID_0 },
 	{ VERDICT_OWN, OPTION(supervisor), VERDICT_ALLOW, VERDICT_EPERM },
@@ -654,7 +656,9 @@ static void settle_verdicts(const struct seccomp_options *o, uint8_t *settled)
 	}
 	/* A set of rules is as large as its maker wants, and in no process's size. */
 	if (!o->memfd)
-		settled[VERDICT_NO_GUARD] = VERDICT_ENOSYS;
+		settled[VERDICT_NO_GUARD] = settled[VERDICT_ENTER] = VERDICT_ENOSYS;
+	if (o->enters)
+		settled[VERDICT_ENTER] = VERDICT_ALLOW;
 	for (size_t v = 0; o->supervisor && v < N_VERDICTS; v++)
 		settled[v] = (uint8_t)settle_own((enum verdict)v);
 }

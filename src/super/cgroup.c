@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -236,6 +238,32 @@ static void remove_all_stale(int parent_fd)
 	closedir(dir);
 }
 
+/* -1 for what is no number; what is too large for us is the largest. */
+static int64_t number_of(struct str text)
+{
+	uint64_t n;
+
+	if (!str_parse_u64(str_trim(text), &n))
+		return -1;
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+/* What has outlived its init: without pids of its own, somebody may have ended that one.
+ * A few at a time; who has forked meanwhile is there the next time. */
+static void kill_left(const struct cgroup *g)
+{
+	char text[4096];
+	ssize_t n = read_file(g->fd, "cgroup.procs", text, sizeof(text));
+	struct str rest = { text, n < 0 ? 0 : (size_t)n };
+
+	while (str_find(rest, '\n') < rest.n) {
+		int64_t pid = number_of(next_part(&rest, '\n'));
+
+		if (pid > 1 && pid <= INT_MAX && pid != getpid())
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
 bool cgroup_release(struct cgroup *g)
 {
 	struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
@@ -245,6 +273,8 @@ bool cgroup_release(struct cgroup *g)
 		gone = unlinkat(g->parent_fd, g->name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 		if (gone || (errno != EBUSY && errno != EAGAIN))
 			break;
+		if (g->is_tree)
+			kill_left(g);
 		nanosleep(&wait, NULL);
 		wait.tv_nsec = MIN(wait.tv_nsec * 2, REMOVE_WAIT_MAX_NS);
 	}
@@ -294,16 +324,6 @@ int cgroup_write_number(const struct cgroup *g, const char *file, int64_t n,
 bool cgroup_try_write(int dir_fd, const char *file, const char *text)
 {
 	return write_file(dir_fd, file, text) == 0;
-}
-
-/* -1 for what is no number; what is too large for us is the largest. */
-static int64_t number_of(struct str text)
-{
-	uint64_t n;
-
-	if (!str_parse_u64(str_trim(text), &n))
-		return -1;
-	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
 int64_t cgroup_read_number(int dir_fd, const char *file)

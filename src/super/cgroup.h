@@ -36,6 +36,7 @@ int cgroup_own_open(const char *mount, struct str own, char path[CGROUP_PATH_BYT
 /* A group that we made. */
 struct cgroup {
 	int parent_fd, fd;		/* -1: there is none */
+	bool is_tree;			/* what is in it ends when it is released */
 	char name[48];
 	char path[CGROUP_PATH_BYTES];	/* of the group, for messages */
 };

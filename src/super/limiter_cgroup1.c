@@ -100,6 +100,7 @@ static int make_groups(struct state *s, const struct limiter_paths *paths, struc
 		}
 		if (cgroup_new(own.path, own.fd, &s->groups[i], err) < 0)
 			return -1;
+		s->groups[i].is_tree = true;
 		ids[i] = own.id;
 		s->n_groups++;
 	}

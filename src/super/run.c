@@ -309,8 +309,10 @@ static void check_limits(struct run *r)
 
 	if (now >= r->deadline_us)
 		stop_for(r, LIMIT_WALL, now - r->deadline_us < STARVED_US ? SIGTERM : 0);
-	if (r->kill_at_us != INT64_MAX && now >= r->kill_at_us)
+	if (r->kill_at_us != INT64_MAX && now >= r->kill_at_us) {
 		tree_kill(&r->tree);
+		r->kill_at_us = run_later_us(now, r->plan->limits.grace_ms);
+	}
 	if (!r->res->started || r->exited)
 		return;
 	over = tree_check(&r->tree);

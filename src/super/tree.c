@@ -289,13 +289,22 @@ bool tree_is_gone(const struct tree *t)
 	return poll(&p, 1, 0) > 0;
 }
 
+/* So long may init take to end the tree; who held it up would hold every clock up. */
+#define INIT_END_US	5000000
+
 /* Without a pid namespace it is init that must do it, and then ends. */
-void tree_kill(const struct tree *t)
+void tree_kill(struct tree *t)
 {
-	if (t->plan->clone_flags & CLONE_NEWPID)
+	int64_t now = run_now_us();
+
+	if (!t->killed_us)
+		t->killed_us = now;
+	if ((t->plan->clone_flags & CLONE_NEWPID) || now - t->killed_us > INIT_END_US) {
 		pidfd_signal(t->child.pidfd, SIGKILL);
-	else
-		native_send(&t->child, NATIVE_TERMINATE, SIGKILL);
+		return;
+	}
+	native_send(&t->child, NATIVE_TERMINATE, SIGKILL);
+	pidfd_signal(t->child.pidfd, SIGCONT);
 }
 
 /* The root goes with all that is mounted in it, masks as well: whatever somebody else was

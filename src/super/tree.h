@@ -30,6 +30,7 @@ struct tree {
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	struct caller caller;	/* what this process was before */
 	int64_t look_at_us;	/* when the limits are due */
+	int64_t killed_us;	/* when it was first to end; 0: not yet */
 	struct plan_limits limits;	/* that hold; those of the plan at first */
 	const char *blocked;	/* the message of the last command that was refused */
 };
@@ -73,7 +74,8 @@ void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 int64_t tree_next_us(const struct tree *t);
 /* Is init not there any more? */
 bool tree_is_gone(const struct tree *t);
-void tree_kill(const struct tree *t);
+/* Again, where it is not gone: see there. */
+void tree_kill(struct tree *t);
 /* The error of one whose init was killed from outside, or for memory, before anything
  * ran.  Returns -1. */
 int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_err *err);

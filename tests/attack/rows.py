@@ -500,6 +500,19 @@ row("a daemon that stays", "setsid sh -c 'sleep 0.5; echo x > mark' >/dev/null 2
     told="sleep 0.8; test -e mark")
 row("a daemon of a daemon", "(setsid sh -c '(sleep 0.5; echo x > mark) & exit' &) >/dev/null 2>&1",
     told="sleep 0.8; test -e mark")
+# Without pids of its own it sees those of the host, and init is one of them.
+for what, act, told in (
+        ("signalling what ends the tree", "kill -CONT $PPID", ""),
+        ("killing a process of the host", "kill $VICTIM", "! kill -0 $VICTIM"),
+        ("stopping a process of the host", "kill -STOP $VICTIM",
+         "grep -q '^State:.T' /proc/$VICTIM/status"),
+        ("tracing", "./probe trace", ""), ("reading another's memory", "./probe read-other", ""),
+        ("the variables of a process of the host", "cat /proc/$VICTIM/environ | grep -q .", ""),
+        ("the descriptors of a process of the host", "readlink /proc/$VICTIM/fd/0", ""),
+        ("the root of a process of the host", "ls /proc/$VICTIM/root/ | grep -q .", ""),
+        ("a daemon of a daemon", "(setsid sh -c '(sleep 0.5; echo x > mark) & exit' &) "
+         ">/dev/null 2>&1", "sleep 0.8; test -e mark")):
+    row(f"without pids: {what}", act, told=told, opts="--env VICTIM", lacks="pid")
 row("descriptors that leak", "ls /proc/self/fd | grep -v '^[0123]$'", files={7: "out/secret"})
 row("privileges by set-user-id programs",
     "grep -q NoNewPrivs:.0 /proc/self/status")

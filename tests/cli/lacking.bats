@@ -127,6 +127,31 @@ deny = [\"$place/work/key\"]"
 	is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
 }
 
+@test "without pids nobody inside ends or stops what ends the tree" {
+	work
+	for feature in pid mount; do
+		for signal in KILL STOP; do
+			CORDON_SANDBOX=warn cordon_without "$feature" run --timeout 1 -- /bin/sh -c \
+				"(setsid sleep 71 & echo \$! >pid); kill -$signal \$PPID; sleep 72"
+			is "$status" 124
+			has "$err" "not permitted"
+			is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
+		done
+	done
+}
+
+@test "without pids nothing outlives the supervisor" {
+	work
+	CORDON_SANDBOX=warn "$CORDON_BUILD/tests/without" mount "$CORDON" run -- /bin/sh -c \
+		'trap "" TERM HUP; setsid sleep 73 & echo $! >pid; sleep 74' 3>&- 2>/dev/null &
+	local supervisor=$!
+	for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+	kill -KILL "$supervisor"
+	wait "$supervisor" || true
+	for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
+	is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
+}
+
 @test "CORDON_SANDBOX=warn does without anything, off encloses nothing" {
 	work
 	export CORDON_SANDBOX=warn

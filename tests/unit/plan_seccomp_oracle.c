@@ -93,6 +93,7 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "MEMFD_CREATE", opt->memfd ? SCMP_ACT_ALLOW : NOSYS },
 		{ "PAGES", opt->memfd ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EINVAL) },
 		{ "NO_GUARD", opt->guard || !opt->memfd ? NOSYS : SCMP_ACT_ALLOW },
+		{ "ENTER", (opt->guard || !opt->memfd) && !opt->enters ? NOSYS : SCMP_ACT_ALLOW },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
 		{ "OWN", SCMP_ACT_ERRNO(EPERM) }, { "OWN_ENOSYS", NOSYS },
 	};
@@ -450,6 +451,7 @@ static void test_filters_agree_with_libseccomp(void)
 		{ .inet = true, .ptrace = true, .namespaces = true, .setid = true },
 		{ .inet = true, .execs = true, .few_cpus = true },
 		{ .inet = true, .guard = true, .execs = true },
+		{ .inet = true, .guard = true, .enters = true },
 	};
 
 	seccomp_api_set(5);	/* building a filter asks nothing of this kernel */

@@ -106,11 +106,13 @@ static int wipe_arguments(struct cordon_err *err)
 	return 0;
 }
 
-/* The kernel kills us with the supervisor; what the caller's memory holds is
- * out of reach from inside. */
+/* The kernel kills us with the supervisor, and the tree with us; without pids of its own we
+ * must live to do that, and see the supervisor's end by its socket.  What the caller's memory
+ * holds is out of reach from inside. */
 static int step_hide(struct init *in, struct cordon_err *err)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+	if ((has_pids(in) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot tie init to the supervisor");
 	if (!has_pids(in) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot adopt orphans");
@@ -440,8 +442,8 @@ static bool reap(const struct init *in, pid_t command)
 	return false;
 }
 
-/* Without a pid namespace: what was started is in the list of our own children,
- * orphans too, which come to us.  GAP: it ends with us; who kills us frees it. */
+/* Without a pid namespace and rules for signals: what was started is in the list of our own
+ * children, orphans too, which come to us.  GAP: it ends with us; who kills us frees it. */
 static void signal_children(int signal)
 {
 	char path[64], text[4096];
@@ -463,7 +465,8 @@ static void signal_children(int signal)
 
 static void signal_all(const struct init *in, int signal)
 {
-	if (has_pids(in))
+	/* All that there are, or all that the rules let us reach: nobody is forked meanwhile. */
+	if (has_pids(in) || landlock_has_signals(in))
 		kill(-1, signal);
 	else
 		signal_children(signal);
@@ -475,7 +478,7 @@ static void end_all(const struct init *in)
 	struct timespec pause = { 0, 1000000 };
 
 	for (int i = 0; !has_pids(in) && i < 1000; i++) {
-		signal_children(SIGKILL);
+		signal_all(in, SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
 			;
 		if (waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD)
@@ -560,8 +563,9 @@ _Noreturn void init_main(struct init *in)
 {
 	struct native_message ready = { .kind = NATIVE_READY };
 	struct cordon_err err = { 0 };
-	struct launch l = { .command = &in->command, .judged = in->plan->n_rules > 0, .told = -1 };
-	sigset_t chld;
+	struct launch l = { .command = &in->command, .judged = in->plan->n_rules > 0, .told = -1,
+			    .scope = -1 };
+	sigset_t chld, held;
 	pid_t command;
 	int signals;
 
@@ -572,7 +576,11 @@ _Noreturn void init_main(struct init *in)
 		}
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	sigprocmask(SIG_SETMASK, &chld, NULL);
+	held = chld;
+	/* No terminal's either, where we are no pid 1, which they pass by. */
+	if (!has_pids(in))
+		sigfillset(&held);
+	sigprocmask(SIG_SETMASK, &held, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (in->plan->session && in->plan->n_rules && wipe_memory(in, &err) < 0)
 		fail(in, &err);
@@ -584,6 +592,7 @@ _Noreturn void init_main(struct init *in)
 	if (in->plan->session)
 		session_main(in, signals);
 	in->command.io = *in->io;
+	l.scope = in->scope;
 	command = launch(&l);
 	if (signals < 0 || command < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot start the command");

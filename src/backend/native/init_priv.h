@@ -22,6 +22,7 @@ struct init {
 	const struct native_groups *groups;
 	int control;
 	int ruleset;		/* Landlock's, or -1 */
+	int scope;		/* what the command enters beyond that, or -1 */
 	unsigned char *grantors;	/* for each access one of enum grantor */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
@@ -83,6 +84,7 @@ struct launch {
 	 * own.  NULL: they are in place. */
 	const int *streams;
 	bool judged;		/* executions are judged */
+	int scope;		/* a ruleset that it enters, or -1 */
 	int error;		/* errno of exec; of chdir, negative */
 	int told;		/* closed by the exec; what a copy of init has to tell goes there */
 	pid_t group;		/* of the command, where the child only leads its session; or 0 */
@@ -140,6 +142,8 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
+/* Do the rules keep what is sent by the tree to itself? */
+bool landlock_has_signals(const struct init *in);
 /* When a CPU is free, so that the supervisor works meanwhile: not while the network
  * is made, which would wait for it.  The second time does nothing. */
 void ask_for_grants(struct init *in);

@@ -167,6 +167,26 @@ void landlock_skip_mount(const struct init *in, const struct plan_mount *m)
 		in->grantors[m->access - 1] = GRANT_MOUNT;
 }
 
+bool landlock_has_signals(const struct init *in)
+{
+	return in->plan->landlock >= 6;
+}
+
+/* Among the processes of the host init is one of the tree: who ends it frees the others, who
+ * stops it stops their clock.  So the command is one step further in, from where no signal
+ * comes out. */
+static int open_scope(struct init *in, struct cordon_err *err)
+{
+	struct ruleset_attr attr = { .scoped = LL_SCOPE_SIGNAL };
+
+	if ((in->plan->clone_flags & CLONE_NEWPID) || !landlock_has_signals(in))
+		return 0;
+	in->scope = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (in->scope < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a Landlock ruleset for signals");
+	return 0;
+}
+
 int step_landlock(struct init *in, struct cordon_err *err)
 {
 	if (!in->plan->landlock)
@@ -176,5 +196,5 @@ int step_landlock(struct init *in, struct cordon_err *err)
 	if (syscall(SYS_landlock_restrict_self, in->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
 	in->fds.fd[NATIVE_RULESET] = in->ruleset;
-	return 0;
+	return open_scope(in, err);
 }

@@ -241,7 +241,10 @@ static int launch_main(void *arg)
 	/* What the caller ignores stays ignored, as with every program. */
 	sigfillset(&mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (l->streams) {
+	if (l->scope >= 0 && syscall(SYS_landlock_restrict_self, l->scope, 0) < 0) {
+		settled = false;
+		error = errno;
+	} else if (l->streams) {
 		settled = settle(l);
 		error = settled ? 0 : errno;
 	} else if (l->command->io.controlling) {

@@ -142,7 +142,8 @@ static int open_streams(const struct native_command *cmd, const struct native_fd
 static void start(struct commands *c, struct running *r, int id, const struct native_command *cmd,
 		  const struct native_fds *fds)
 {
-	struct launch l = { .command = cmd, .judged = c->in->plan->n_rules > 0, .told = -1 };
+	struct launch l = { .command = cmd, .judged = c->in->plan->n_rules > 0, .told = -1,
+			    .scope = -1 };
 	struct native_message m = { .kind = NATIVE_STARTED, .id = id };
 	struct native_fds out = NATIVE_NO_FDS;
 	int streams[3], slave = open_streams(cmd, fds, streams, &out.fd[NATIVE_TERMINAL]);

@@ -107,6 +107,7 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .groups = groups,
 			   .root = -1,
 			   .masks = -1,
+			   .scope = -1,
 			   .netns = -1,
 			   .proc = -1,
 			   .fds = NATIVE_NO_FDS };
