@@ -257,6 +257,12 @@ static int explain_text(const struct explanation *e, const struct cordon_request
 	return 0;
 }
 
+/* What enforcer_find() is not told for this caller. */
+static unsigned not_for(const struct plan_request *r)
+{
+	return r->uid == 0 ? 1u << PROTECTION_USERNS : 0;
+}
+
 /* Ask the machine, and whether a run would start. */
 static int explanation_init(struct explanation *e, struct composition *c,
 			    const struct cordon_request *req, struct cordon_err *err)
@@ -271,10 +277,10 @@ static int explanation_init(struct explanation *e, struct composition *c,
 		return -1;
 	e->caps.cgroup = limiter_detect();
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {
-		e->enforced = plan.enforced;
+		e->enforced = plan.enforced & ~not_for(&r);
 		return 0;
 	}
-	e->enforced = plan_find_offered(&c->policy, &e->caps, &r);
+	e->enforced = plan_find_offered(&c->policy, &e->caps, &r) & ~not_for(&r);
 	e->refused = arena_strndup(&c->arena, err->msg, strlen(err->msg));
 	return e->refused ? 0 : err_nomem(err);
 }

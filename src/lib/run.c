@@ -320,8 +320,9 @@ static void say_not_held(const struct plan *plan, struct buf *line)
 		buf_puts(line, "; protected names that are not there yet, and blocked commands "
 			       "with arguments, are not held");
 	if (plan->uncounted)
-		buf_puts(line, "; nothing counts memory, CPU time and processes here: these "
-			       "limits are not held");
+		buf_printf(line, "; nothing counts memory%s here: these limits are not held",
+			   plan->limits.processes == LIMIT_NONE ? ", CPU time and processes"
+								: " and CPU time");
 	if (plan->net.rung == NET_PROXY)
 		buf_puts(line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
 			       "names");

@@ -410,9 +410,10 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 		[PLAN_ROOTS] = F_LIMITS_DISK,	       [PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
 	};
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
+	unsigned holding = plan->enforced & ~(plan->uid == 0 ? BIT(USERNS) : 0);
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
-		plan->limited_by[i] = enforcer_find(ids[i], p, plan->enforced, caps->cgroup,
+		plan->limited_by[i] = enforcer_find(ids[i], p, holding, caps->cgroup,
 						    plan->net.rung);
 }
 

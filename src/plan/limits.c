@@ -39,5 +39,8 @@ void limits_fit(const struct plan *plan, struct plan_limits *l)
 	if (!(plan->clone_flags & CLONE_NEWNS))
 		l->disk = LIMIT_NONE;
 	if (plan->uncounted)
-		l->memory = l->cpu_ms = l->processes = LIMIT_NONE;
+		l->memory = l->cpu_ms = LIMIT_NONE;
+	/* The kernel counts those of a user namespace, but refuses uid 0 none. */
+	if (plan->uncounted && (plan->uid == 0 || !(plan->clone_flags & CLONE_NEWUSER)))
+		l->processes = LIMIT_NONE;
 }

@@ -665,6 +665,7 @@ FORK = ("py:import os,time,signal\np = []\ntry:\n while len(p) < 60:\n  p.append
         "  if p[-1] == 0: time.sleep(5); os._exit(0)\nfinally:\n"
         " [os.kill(i, 9) for i in p if i]")
 row("processes: forks", FORK, opts="--processes 20")
+row("processes: forks, without pids", FORK, opts="--processes 20", who="user", lacks="pid")
 row("processes: threads", "py:import threading,time\n"
     "t = [threading.Thread(target=time.sleep, args=(0.5,)) for i in range(60)]\n"
     "[i.start() for i in t]", opts="--processes 20")
