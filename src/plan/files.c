@@ -46,14 +46,19 @@ static void add_access(struct files *f, const char *path, uint64_t rights, bool 
 		return;
 	}
 	p->accesses = a;
-	p->accesses[p->n_accesses++] = (struct plan_access){ path, rights, optional };
+	p->accesses[p->n_accesses++] = (struct plan_access){ path, rights, optional, false };
 }
 
 /* To all of what was mounted last. */
 static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights)
 {
+	struct plan *p = f->plan;
+
 	add_access(f, m->target, rights, m->optional);
-	m->access = f->plan->n_accesses;
+	m->access = p->n_accesses;
+	/* Without mounts it is the rule that a link would lead elsewhere. */
+	if (m->access && f->in_place)
+		p->accesses[m->access - 1].plain = m->plain || m->root;
 }
 
 void files_add_guarded(struct files *f, struct plan_guarded guarded)
@@ -87,11 +92,12 @@ const char *files_below(struct files *f, const char *base, const char *name)
 	return path ? path : "/";
 }
 
-static void add_readable(struct files *f, const char *path, bool optional)
+static void add_readable(struct files *f, const char *path, bool optional, bool plain)
 {
 	struct plan_mount *m = files_add_mount(f, MOUNT_RO, path, path);
 
 	m->optional = optional;
+	m->plain = plain;
 	add_access_to(f, m, LL_READ);
 }
 
@@ -144,7 +150,7 @@ static void add_system(struct files *f)
 		if (f->plan->landlock || f->whole)
 			add_access(f, preset_etc[i], LL_READ, true);
 		else
-			add_readable(f, preset_etc[i], true);
+			add_readable(f, preset_etc[i], true, false);
 	if (!f->whole) {
 		files_add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
 			->optional = true;
@@ -208,10 +214,9 @@ static void add_home_list(struct files *f, const char *preset, const char *const
 	if (!files_has_word(f, F_FILES_PRESETS, preset))
 		return;
 	for (size_t i = 0; names[i]; i++)
-		if (names[i][0] == '/' || home) {
-			add_readable(f, files_below(f, home ? home : "/", names[i]), true);
-			f->plan->mounts[f->plan->n_mounts - 1].plain = names[i][0] != '/';
-		}
+		if (names[i][0] == '/' || home)
+			add_readable(f, files_below(f, home ? home : "/", names[i]), true,
+				     names[i][0] != '/');
 }
 
 static void add_devices(struct files *f)
@@ -280,7 +285,7 @@ static int add_sockets(struct files *f)
 		return err_nomem(f->err);
 	for (size_t i = 0; i < v->n; i++) {
 		f->plan->sockets[f->plan->n_sockets++] = v->items[i].text.s;
-		add_readable(f, v->items[i].text.s, true);
+		add_readable(f, v->items[i].text.s, true, false);
 	}
 	return 0;
 }

@@ -63,6 +63,7 @@ struct plan_access {
 	const char *path;	/* inside */
 	uint64_t rights;
 	bool optional;
+	bool plain;		/* no link may be on the way */
 };
 
 /* In the order of the struct. */

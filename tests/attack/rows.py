@@ -72,6 +72,8 @@ row("start-up of the shell behind a link", "echo evil >> d/rc", home="ws",
     setup="mkdir d; touch d/rc; ln -s d/rc .bashrc")
 row("a preset that is a link to keys", "cat ~/.bun/id",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
+row("without mounts: a preset that is a link to keys", "cat ~/.bun/id", lacks="mount",
+    setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
 row("credentials in a preset", "cat ~/.cargo/credentials.toml",
     setup="mkdir ../home/.cargo; echo k > ../home/.cargo/credentials.toml")
 row("credentials of uv in a preset", "cat ~/.local/share/uv/credentials/credentials.toml",

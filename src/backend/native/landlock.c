@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <linux/types.h>
 #include <string.h>
 
@@ -43,14 +44,26 @@ static int add_beneath(int ruleset, struct beneath_attr *rule)
 	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, rule, 0);
 }
 
+/* -1 with errno; ELOOP where a link is on the way of what must have none. */
+static int open_access(const struct plan_access *a, struct folder *folder)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	const char *name;
+	int dir;
+
+	if (a->plain)
+		return (int)syscall(SYS_openat2, AT_FDCWD, a->path, &how, sizeof(how));
+	dir = folder_open(folder, a->path, &name);
+	return dir < 0 ? -1 : openat(dir, *name ? name : ".", O_PATH | O_CLOEXEC);
+}
+
 static int add_rule(int ruleset, const struct plan_access *a, struct folder *folder,
 		    uint64_t handled, struct cordon_err *err)
 {
-	struct beneath_attr rule = { .allowed = a->rights & handled };
-	const char *name;
-	int dir = folder_open(folder, a->path, &name), rc;
+	struct beneath_attr rule = { .allowed = a->rights & handled,
+				     .parent = open_access(a, folder) };
+	int rc;
 
-	rule.parent = dir < 0 ? -1 : openat(dir, *name ? name : ".", O_PATH | O_CLOEXEC);
 	if (rule.parent < 0 && a->optional &&
 	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP))
 		return 0;
