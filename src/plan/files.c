@@ -417,6 +417,22 @@ static int check_roots(struct files *f)
 	return check_default(f);
 }
 
+/* The sets are left out, which is told; what the policy names itself is refused. */
+static int check_kept(struct files *f)
+{
+	for (size_t i = 0; i < f->plan->n_guarded; i++) {
+		const struct plan_guarded *g = &f->plan->guarded[i];
+
+		if (g->cause == CAUSE_ENTRY || g->cause == CAUSE_READ)
+			return err_set(f->err, CORDON_E_HOST,
+				       "%s: '%s' can be kept from being written by mount only; "
+				       "cordon doctor says what to do",
+				       g->cause == CAUSE_READ ? "files.read" : "files.protect",
+				       g->by);
+	}
+	return 0;
+}
+
 /* Rights cannot be taken back inside what they are given for.  A preset that
  * holds something to be masked is left out; a root that does is refused. */
 static int check_in_place(struct files *f)
@@ -447,6 +463,8 @@ static int check_in_place(struct files *f)
 				       "files.deny: '%s%s' can be kept from being read by mount "
 				       "only; cordon doctor says what to do",
 				       p->names[i].anywhere ? "**/" : "", p->names[i].pattern);
+	if (check_kept(f) < 0)
+		return -1;
 	p->n_accesses = kept;
 	p->n_mounts = p->n_names = p->n_guarded = 0;
 	return 0;

@@ -113,6 +113,19 @@ deny = [\"$place/work/key\"]"
 	has "$err" "'$place/work/key' lies inside the root '$place/work'"
 }
 
+@test "without mounts, what is to be kept inside a writable root is refused" {
+	work
+	mkdir -p ro
+	for entry in 'protect = ["./ro"]' 'protect = ["**/*.lock"]' 'read = ["./ro"]'; do
+		policy "may_lack = [\"mount\", \"pid\", \"cgroup\"]
+[files]
+$entry"
+		cordon_without mount run -- /bin/echo ran
+		is "$status" 125
+		has "$err" "can be kept from being written by mount only"
+	done
+}
+
 @test "without pids nothing is left behind, and nobody else is hit" {
 	work
 	policy 'may_lack = ["mount", "pid", "cgroup"]'
