@@ -466,7 +466,7 @@ static void signal_children(int signal)
 static void signal_all(const struct init *in, int signal)
 {
 	/* All that there are, or all that the rules let us reach: nobody is forked meanwhile. */
-	if (has_pids(in) || landlock_has_signals(in))
+	if (has_pids(in) || landlock_keeps_signals(in))
 		kill(-1, signal);
 	else
 		signal_children(signal);

@@ -142,8 +142,8 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
-/* Do the rules keep what is sent by the tree to itself? */
-bool landlock_has_signals(const struct init *in);
+/* Do the rules keep what init sends to everybody in the tree?  Not before it entered them. */
+bool landlock_keeps_signals(const struct init *in);
 /* When a CPU is free, so that the supervisor works meanwhile: not while the network
  * is made, which would wait for it.  The second time does nothing. */
 void ask_for_grants(struct init *in);

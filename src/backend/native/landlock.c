@@ -180,9 +180,9 @@ void landlock_skip_mount(const struct init *in, const struct plan_mount *m)
 		in->grantors[m->access - 1] = GRANT_MOUNT;
 }
 
-bool landlock_has_signals(const struct init *in)
+bool landlock_keeps_signals(const struct init *in)
 {
-	return in->plan->landlock >= 6;
+	return in->scope >= 0;
 }
 
 /* Among the processes of the host init is one of the tree: who ends it frees the others, who
@@ -192,7 +192,7 @@ static int open_scope(struct init *in, struct cordon_err *err)
 {
 	struct ruleset_attr attr = { .scoped = LL_SCOPE_SIGNAL };
 
-	if ((in->plan->clone_flags & CLONE_NEWPID) || !landlock_has_signals(in))
+	if ((in->plan->clone_flags & CLONE_NEWPID) || in->plan->landlock < 6)
 		return 0;
 	in->scope = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (in->scope < 0)
