@@ -294,9 +294,10 @@ struct cordon_trials {
 	bool json;				/* answer with the results, a line each */
 	void (*tell)(void *arg, const struct cordon_trial_event *event);	/* or NULL */
 	void *tell_arg;
+	bool own_process;			/* as for a session */
 };
 #define CORDON_TRIALS	{ sizeof(struct cordon_trials), NULL, 0, NULL, NULL, NULL, NULL, 0, NULL, \
-			  0, NULL, 0, 0, false, false, NULL, NULL }
+			  0, NULL, 0, 0, false, false, NULL, NULL, false }
 
 /* Run tasks on this machine, each phase under its own network.  The request's
  * settings hold for all of them.  For a program that does nothing else meanwhile.

@@ -133,6 +133,7 @@ static int run(const struct args *args, struct room *room)
 	t.json = args_has(args, OPT_JSON);
 	t.tell = say_event;
 	t.tell_arg = &progress;
+	t.own_process = true;
 	/* The words are tasks, and a task's own policy is all there is. */
 	req.files = NULL;
 	req.n_files = 0;

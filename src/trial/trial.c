@@ -159,7 +159,7 @@ static int start(struct trial *t, const struct environment *e)
 	char owner[16];
 	int rc;
 
-	o.own_process = true;
+	o.own_process = wishes->own_process;
 	if (!file || !audit)
 		return err_nomem(&t->err);
 	snprintf(owner, sizeof(owner), "%d", (int)getpid());

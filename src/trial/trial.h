@@ -23,6 +23,7 @@ struct trial_wishes {
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
 	bool no_image;
+	bool own_process;		/* as for a session */
 	struct str asked;		/* all of it in words: another question, another answer */
 	/* What no command may see: the answers of all tasks, and the results. */
 	const char *const *hidden;

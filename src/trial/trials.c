@@ -174,6 +174,7 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 			.n_agent_hosts = trials->n_agent_hosts,
 			.environment_hosts = trials->environment_hosts,
 			.n_environment_hosts = trials->n_environment_hosts,
+			.own_process = trials->own_process,
 			.no_image = trials->no_image,
 		},
 	};

@@ -211,6 +211,43 @@ static void test_session_shows_no_memory(void)
 	leave();
 }
 
+static void write_file(const char *name, const char *text)
+{
+	FILE *f = fopen(name, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		abort();
+}
+
+/* The same for the sessions of a trial: nothing of it is started. */
+static void test_trial_shows_no_memory(void)
+{
+	const struct cordon_setting block = { CORDON_ADD, "commands.block", "rm -rf /", "--block" };
+	const char *const task = "task.toml";
+	struct cordon_trials t = CORDON_TRIALS;
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int rc;
+
+	enter();
+	write_file(task, "[environment]\nnetwork_mode = \"no-network\"\n");
+	if (mkdir("tests", 0755) < 0)
+		abort();
+	write_file("tests/test.sh", "#!/bin/sh\n:\n");
+	req.settings = &block;
+	req.n_settings = 1;
+	t.tasks = &task;
+	t.n_tasks = 1;
+	t.agent = "touch begun";
+	t.json = true;
+	rc = cordon_trial_run(&req, &t, &answer, &err);
+	ok(rc == 0 && !answer.yes && answer.text && strstr(answer.text, "memory of this program"),
+	   "%d %s %s", rc, answer.text ? answer.text : "", err.msg);
+	cordon_answer_release(&answer);
+	leave();
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
@@ -220,5 +257,6 @@ int main(void)
 		TAP(test_signals),
 		TAP(test_what_does_not_start),
 		TAP(test_session_shows_no_memory),
+		TAP(test_trial_shows_no_memory),
 		TAP_END });
 }
