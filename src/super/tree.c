@@ -115,9 +115,26 @@ static int open_namespaces(struct tree *t, struct cordon_err *err)
 	return rc;
 }
 
+/* A caller that the kernel is to spare when memory runs out does not pass that on: nobody in
+ * the tree could be killed for its limit, and others would be killed for the tree. */
+static int expose_to_oom(const struct tree *t, struct cordon_err *err)
+{
+	char path[64], text[16] = "";
+	cleanup_fd int own = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC), its = -1;
+
+	if (own < 0 || read(own, text, sizeof(text) - 1) < 0 || text[0] != '-')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", t->child.pid);
+	its = open(path, O_WRONLY | O_CLOEXEC);
+	if (its < 0 || write(its, "0", 1) != 1)
+		return err_sys(err, CORDON_E_SETUP, "cannot give the tree an oom_score_adj of 0");
+	return 0;
+}
+
 int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err *err)
 {
-	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0)
+	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0 ||
+	    expose_to_oom(t, err) < 0)
 		return -1;
 	if (t->plan->counts_roots &&
 	    disk_start(t->plan, t->userns, &t->disk, err) < 0)

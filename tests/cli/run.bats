@@ -1620,3 +1620,13 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[[ "$output" == *"writable     /usr/share: "* ]]
 	run -0 "$cordon" run --cwd "$BATS_TEST_TMPDIR" -- true
 }
+
+@test "a caller that is spared when memory runs out does not pass that on" {
+	# Only who may do so sets it; the others have 0 already.
+	run -0 sh -c 'echo -500 >/proc/self/oom_score_adj 2>/dev/null
+		exec "$1" run -- cat /proc/self/oom_score_adj' sh "$cordon"
+	[ "$output" = 0 ]
+	run -0 sh -c 'echo 300 >/proc/self/oom_score_adj
+		exec "$1" run -- cat /proc/self/oom_score_adj' sh "$cordon"
+	[ "$output" = 300 ]
+}
