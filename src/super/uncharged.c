@@ -8,7 +8,7 @@
  * only after the kernel's memory has grown.
  *
  * What would not be in our list, or in everybody's, cannot be had inside: locks of open
- * files, and those of a process that shared its descriptors and has ended (seccomp.c).
+ * files, and those of a process that shared its descriptors and has ended (seccomp_args.c).
  *
  * Runs in the supervisor.
  */
