@@ -383,8 +383,9 @@ static const struct {
 	int (*run)(struct init *in, struct cordon_err *err);
 } steps[] = {
 	{ "standard streams", step_stdio },
-	{ "network namespace", step_begin_network },
 	{ "wait for the id maps", step_wait_for_go },
+	/* Not before: its maker would take the supervisor's CPU, for whom we wait. */
+	{ "network namespace", step_begin_network },
 	{ "hide", step_hide },
 	{ "identity", step_identity },
 	{ "sources", step_open_sources },
@@ -396,6 +397,8 @@ static const struct {
 	{ "enter the network", step_enter_network },
 	{ "network", step_network },
 	{ "host name", step_hostname },
+	/* While the supervisor makes its own. */
+	{ "rules", step_rules },
 	{ "grants", step_grants },
 	{ "limits", step_limits },
 	{ "CPUs", step_cpus },

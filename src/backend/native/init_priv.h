@@ -141,6 +141,7 @@ int step_begin_network(struct init *in, struct cordon_err *err);
 /* Also for whoever needs it before its turn. */
 int step_enter_network(struct init *in, struct cordon_err *err);
 int step_network(struct init *in, struct cordon_err *err);
+int step_rules(struct init *in, struct cordon_err *err);
 int step_landlock(struct init *in, struct cordon_err *err);
 /* Do the rules keep what init sends to everybody in the tree?  Not before it entered them. */
 bool landlock_keeps_signals(const struct init *in);

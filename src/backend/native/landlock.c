@@ -200,12 +200,17 @@ static int open_scope(struct init *in, struct cordon_err *err)
 	return 0;
 }
 
+int step_rules(struct init *in, struct cordon_err *err)
+{
+	if (!in->plan->landlock)
+		return 0;
+	return landlock_add(in->ruleset, in->plan, in->grantors, GRANT_INIT, err);
+}
+
 int step_landlock(struct init *in, struct cordon_err *err)
 {
 	if (!in->plan->landlock)
 		return 0;
-	if (landlock_add(in->ruleset, in->plan, in->grantors, GRANT_INIT, err) < 0)
-		return -1;
 	if (syscall(SYS_landlock_restrict_self, in->ruleset, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the Landlock ruleset");
 	in->fds.fd[NATIVE_RULESET] = in->ruleset;
