@@ -330,8 +330,14 @@ static void say_not_held(const struct plan *plan, struct buf *line)
 
 void run_warn_waived(const struct plan *plan, void (*warn)(void *arg, const char *line), void *arg)
 {
-	cleanup_buf struct buf line = BUF(1024);
+	cleanup_buf struct buf line = BUF(1024), kept = BUF(PATH_MAX + 256);
 
+	if (plan->kept_root && warn) {
+		buf_printf(&kept, "warning: the working directory '%s' belongs to the system: it "
+				  "can be read; --write %s lets root's command write it",
+			   plan->kept_root, plan->kept_root);
+		warn(arg, buf_text(&kept));
+	}
 	if (!plan->waived || !warn)
 		return;
 	buf_puts(&line, "warning: this machine does not offer");

@@ -259,6 +259,34 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
 	add_access_to(f, m, kind == MOUNT_RO ? LL_READ : LL_WRITE);
 }
 
+static bool is_within_any(const char *path, const char *const *folders)
+{
+	for (size_t i = 0; folders[i]; i++)
+		if (path_within(path, folders[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_system(const char *path)
+{
+	static const char *const more[] = { "/etc", "/boot", NULL };
+	static const char *const own[] = { "/usr/local", "/usr/src", NULL };
+
+	return !is_within_any(path, own) &&
+	       (is_within_any(path, more) || is_within_any(path, preset_system));
+}
+
+/* Somebody said that it is to be written: a policy, or an option. */
+static bool is_named(const struct files *f, const struct item *root)
+{
+	const struct plan_paths *named = &f->request->named_roots;
+
+	for (size_t i = 0; i < named->n; i++)
+		if (strcmp(named->paths[i], root->text.s) == 0)
+			return true;
+	return !root->at.file || strcmp(root->at.file, "default") != 0;
+}
+
 /* Roots in the order of their paths, so that what lies inside another one
  * comes after it. */
 static void add_roots(struct files *f)
@@ -272,8 +300,14 @@ static void add_roots(struct files *f)
 			add_root(f, MOUNT_RO, read->items[i].text.s);
 	if (f->whole)
 		add_access(f, "/", LL_READ, false);
-	for (size_t i = 0; i < write->n; i++)
-		add_root(f, MOUNT_RW, write->items[i].text.s);
+	for (size_t i = 0; i < write->n; i++) {
+		const char *path = write->items[i].text.s;
+
+		/* Root may stand in one of the system's folders; that is no word of writing. */
+		if (f->plan->uid == 0 && is_of_system(path) && !is_named(f, &write->items[i]))
+			f->plan->kept_root = path;
+		add_root(f, f->plan->kept_root == path ? MOUNT_RO : MOUNT_RW, path);
+	}
 }
 
 static int add_sockets(struct files *f)
@@ -340,51 +374,6 @@ static void add_network(struct files *f)
 
 /* ---- together -------------------------------------------------------------- */
 
-static bool is_within_any(const char *path, const char *const *folders)
-{
-	for (size_t i = 0; folders[i]; i++)
-		if (path_within(path, folders[i]))
-			return true;
-	return false;
-}
-
-static bool is_of_system(const char *path)
-{
-	static const char *const more[] = { "/etc", "/boot", NULL };
-	static const char *const own[] = { "/usr/local", "/usr/src", NULL };
-
-	return !is_within_any(path, own) &&
-	       (is_within_any(path, more) || is_within_any(path, preset_system));
-}
-
-/* Somebody said that it is to be written: a policy, or an option. */
-static bool is_named(const struct files *f, const struct item *root)
-{
-	const struct plan_paths *named = &f->request->named_roots;
-
-	for (size_t i = 0; i < named->n; i++)
-		if (strcmp(named->paths[i], root->text.s) == 0)
-			return true;
-	return !root->at.file || strcmp(root->at.file, "default") != 0;
-}
-
-static int check_default(struct files *f)
-{
-	const struct field_value *v = files_list(f, F_FILES_WRITE);
-
-	for (size_t i = 0; i < v->n && f->plan->uid == 0; i++) {
-		const char *path = v->items[i].text.s;
-
-		if (is_of_system(path) && !is_named(f, &v->items[i]))
-			return err_set(f->err, CORDON_E_HOST,
-				       "the working directory '%s' belongs to the system, and "
-				       "root can write it; name another with --cwd, or this with "
-				       "--write",
-				       path);
-	}
-	return 0;
-}
-
 /* The kernel's own file systems: the host's processes, its devices and its
  * settings are not files that a root could mean. */
 static int check_roots(struct files *f)
@@ -414,7 +403,7 @@ static int check_roots(struct files *f)
 				return err_locate(f->err, v->items[n].at);
 			}
 	}
-	return check_default(f);
+	return 0;
 }
 
 /* The sets are left out, which is told; what the policy names itself is refused. */

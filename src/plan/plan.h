@@ -151,6 +151,7 @@ struct plan {
 	const char *backend, *profile;	/* their names, for the result */
 	unsigned enforced, lacking;	/* bits of enum protection */
 	unsigned waived;		/* those of them that a full plan would have */
+	const char *kept_root;		/* a writable one that is only read, or NULL */
 	bool bare;			/* nothing is enclosed; the rest does not count */
 	bool session;			/* many commands, named later, and not argv */
 
