@@ -140,6 +140,15 @@ static bool is_plain_unix(int fd)
 	       getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0;
 }
 
+/* Nothing can be written to it, and poll() never says so. */
+static bool is_listening(int fd)
+{
+	int listens = 0;
+	socklen_t n = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && listens;
+}
+
 /* Whoever reads what we say there, a result as well, would read what a command writes to
  * its input. */
 static bool is_our_output(const struct stat *st)
@@ -177,6 +186,8 @@ static enum give_how judge(int fd, bool input)
 		return GIVE_REFUSED;
 	if (S_ISREG(st.st_mode))
 		return judge_file(fd, input);
+	if (S_ISSOCK(st.st_mode) && is_listening(fd))
+		return GIVE_REFUSED;
 	if (S_ISSOCK(st.st_mode))
 		return is_plain_unix(fd) && !(input && is_our_output(&st)) ? GIVE_AS_IS
 									   : GIVE_THROUGH_US;
@@ -208,8 +219,8 @@ static int open_plain(struct stdio *s, int which, struct cordon_err *err)
 
 	if (how == GIVE_REFUSED)
 		return err_set(err, CORDON_E_SETUP,
-			       "standard stream %d is closed, a directory, only to be read or no "
-			       "file at all; redirect it", which);
+			       "standard stream %d is closed, a directory, a socket that listens, "
+			       "only to be read or no file at all; redirect it", which);
 	if (how == GIVE_AS_IS && which == 0 && is_pipe(0))
 		how = GIVE_THROUGH_US;
 	if (how == GIVE_THROUGH_US)

@@ -61,6 +61,25 @@ teardown() {
 	rm "$live"
 }
 
+@test "a socket that listens is no stream" {
+	for which in 0 1 2; do
+		run /usr/bin/python3 - "$which" "$cordon" <<-'END'
+			import os, socket, sys
+			s = socket.socket(socket.AF_UNIX)
+			s.bind("\0listens-%d" % os.getpid())
+			s.listen(1)
+			which, cordon = int(sys.argv[1]), sys.argv[2]
+			os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+			said = os.dup(2)
+			os.dup2(s.fileno(), which)
+			done = os.spawnl(os.P_WAIT, "/usr/bin/timeout", "timeout", "20", cordon, "run",
+			                 "--", "echo", "ran")
+			os.write(said, b"status %d\n" % done)
+		END
+		[[ "$output" == *"status 125"* ]]
+	done
+}
+
 @test "what is only to be read is no output: it could be opened again for writing" {
 	echo x >gone
 	for how in 'os.memfd_create("m")' 'os.open("gone", os.O_RDWR)' 'os.pipe()[0]'; do
