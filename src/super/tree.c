@@ -341,9 +341,11 @@ static int take_down_mounts(struct tree *t, struct cordon_err *err)
 int tree_wait(struct tree *t, struct cordon_err *err)
 {
 	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
-	int status, rc = take_down_mounts(t, err);
+	int status, rc;
 
+	/* It ends while the mounts are taken down. */
 	guard_end(t->guard);
+	rc = take_down_mounts(t, err);
 	while (poll(&p, 1, 5000) < 0 && errno == EINTR)
 		;
 	pidfd_signal(t->child.pidfd, SIGKILL);
