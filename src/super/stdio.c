@@ -178,6 +178,13 @@ static enum give_how judge_file(int fd, bool input)
 	return judge_output(fd);
 }
 
+static enum give_how judge_socket(int fd, const struct stat *st, bool input)
+{
+	if (is_listening(fd))
+		return GIVE_REFUSED;
+	return is_plain_unix(fd) && !(input && is_our_output(st)) ? GIVE_AS_IS : GIVE_THROUGH_US;
+}
+
 static enum give_how judge(int fd, bool input)
 {
 	struct stat st;
@@ -186,11 +193,8 @@ static enum give_how judge(int fd, bool input)
 		return GIVE_REFUSED;
 	if (S_ISREG(st.st_mode))
 		return judge_file(fd, input);
-	if (S_ISSOCK(st.st_mode) && is_listening(fd))
-		return GIVE_REFUSED;
 	if (S_ISSOCK(st.st_mode))
-		return is_plain_unix(fd) && !(input && is_our_output(&st)) ? GIVE_AS_IS
-									   : GIVE_THROUGH_US;
+		return judge_socket(fd, &st, input);
 	if (isatty(fd) || S_ISBLK(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;
