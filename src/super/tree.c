@@ -122,7 +122,11 @@ static int expose_to_oom(const struct tree *t, struct cordon_err *err)
 	char path[64], text[16] = "";
 	cleanup_fd int own = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC), its = -1;
 
-	if (own < 0 || read(own, text, sizeof(text) - 1) < 0 || text[0] != '-')
+	if (own < 0 && errno == ENOENT)
+		return 0;
+	if (own < 0 || read(own, text, sizeof(text) - 1) <= 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot read /proc/self/oom_score_adj");
+	if (text[0] != '-')
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", t->child.pid);
 	its = open(path, O_WRONLY | O_CLOEXEC);
