@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/copy.h"
+
 #define ALIGN		16u
 #define FIRST_BLOCK	(16u << 10)
 #define LAST_BLOCK	(1u << 20)
@@ -76,8 +78,8 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
 	char *copy = n < SIZE_MAX ? arena_new(a, n + 1, 1) : NULL;
 
-	if (copy && n)
-		memcpy(copy, s, n);
+	if (copy)
+		copy_bytes(copy, s, n);
 	return copy;
 }
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/copy.h"
+
 void buf_release(struct buf *b)
 {
 	free(b->data);
@@ -45,8 +47,7 @@ void buf_add(struct buf *b, const char *data, size_t n)
 {
 	if (!reserve(b, n))
 		return;
-	if (n)
-		memcpy(b->data + b->n, data, n);
+	copy_bytes(b->data + b->n, data, n);
 	b->n += n;
 	b->data[b->n] = '\0';
 }

@@ -18,6 +18,20 @@ static void fill(struct cordon_err *err, enum cordon_errc code, int sys, const c
 	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
 }
 
+const char *err_text(int sys)
+{
+#ifdef __GLIBC__
+	return strerrordesc_np(sys);
+#else
+	return (strerror)(sys);	/* a text of its own for each in musl, never made anew */
+#endif
+}
+
+bool err_is_absence(void)
+{
+	return errno == ENOENT || errno == ENOTDIR;
+}
+
 int err_sys(struct cordon_err *err, enum cordon_errc code, const char *fmt, ...)
 {
 	int sys = errno;
@@ -28,7 +42,7 @@ int err_sys(struct cordon_err *err, enum cordon_errc code, const char *fmt, ...)
 	fill(err, code, sys, fmt, args);
 	va_end(args);
 	used = strlen(err->msg);
-	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", strerrordesc_np(sys));
+	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", err_text(sys));
 	return -1;
 }
 

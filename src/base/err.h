@@ -20,4 +20,10 @@ int err_at(struct cordon_err *err, unsigned line, unsigned col, const char *fmt,
 int err_wrap(struct cordon_err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int err_nomem(struct cordon_err *err);
 
+/* What an errno means, in English; NULL for one that nobody knows. */
+const char *err_text(int sys);
+/* Does errno say that nothing is there?  Any other says that this cannot be told: what
+ * protects something must not take a folder that was closed for one that is empty. */
+bool err_is_absence(void);
+
 #endif

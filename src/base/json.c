@@ -43,41 +43,66 @@ void json_close(struct json_out *j, char bracket)
 	j->after_value = true;
 }
 
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 /* How many bytes from the start need no second look. */
 static size_t plain_run(struct str s)
 {
 	size_t n = 0;
 
-	while (n < s.n && s.s[n] >= ' ' && s.s[n] < 0x7f && s.s[n] != '"' && s.s[n] != '\\')
+	while (n < s.n && is_plain(s.s[n]))
 		n++;
 	return n;
 }
 
-static void quote(struct buf *out, struct str s)
+#define ESCAPE_BYTES	6	/* the longest: \u and four digits */
+
+/* What the first character is written as, in `to`, and how much of the text that is. */
+static size_t escape(struct str s, size_t *ret_used, char to[ESCAPE_BYTES])
 {
+	static const char digits[] = "0123456789abcdef";
+	static const char letters[] = { ['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\t'] = 't' };
 	uint32_t c;
 
+	*ret_used = str_utf8(s, &c);
+	to[0] = '\\';
+	if (*ret_used && c < sizeof(letters) && letters[c]) {
+		to[1] = letters[c];
+		return 2;
+	}
+	if (*ret_used && str_is_shown(c)) {
+		memcpy(to, s.s, *ret_used);
+		return *ret_used;
+	}
+	/* People look at it in a terminal. */
+	if (!*ret_used) {
+		c = 0xfffd;
+		*ret_used = 1;
+	}
+	to[1] = 'u';
+	for (int i = 2; i < ESCAPE_BYTES; i++)
+		to[i] = digits[c >> 4 * (ESCAPE_BYTES - 1 - i) & 0xf];
+	return ESCAPE_BYTES;
+}
+
+/* All of an output may have to be escaped, while somebody waits: so not one by one. */
+static void quote(struct buf *out, struct str s)
+{
+	char some[768];
+	size_t held, n;
+
 	buf_putc(out, '"');
-	for (size_t n; s.n; s = str_from_pos(s, n)) {
+	while (s.n) {
 		n = plain_run(s);
-		if (n) {
-			buf_add(out, s.s, n);
-			continue;
-		}
-		n = str_utf8(s, &c);
-		if (!n) {
-			buf_puts(out, "\\ufffd");
-			n = 1;
-		} else if (c == '"' || c == '\\') {
-			buf_putc(out, '\\');
-			buf_putc(out, (char)c);
-		} else if (c == '\n' || c == '\t') {
-			buf_puts(out, c == '\n' ? "\\n" : "\\t");
-		} else if (!str_is_shown(c)) {	/* people look at it in a terminal */
-			buf_printf(out, "\\u%04x", (unsigned)c);
-		} else {
-			buf_add(out, s.s, n);
-		}
+		buf_add(out, s.s, n);
+		s = str_from_pos(s, n);
+		for (held = 0; s.n && !is_plain(s.s[0]) && held <= sizeof(some) - ESCAPE_BYTES;
+		     s = str_from_pos(s, n))
+			held += escape(s, &n, some + held);
+		buf_add(out, some, held);
 	}
 	buf_putc(out, '"');
 }

@@ -5,6 +5,7 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+#define MIN_INSIDE_FILES	32		/* enough for the first process inside */
 #define MIN_OPEN_FILES		80		/* with fewer no cordon can be built */
 #define MAX_SOURCE_BYTES	(16u << 20)	/* one policy file */
 #define MAX_TEXT_DEPTH		64		/* nesting of a policy text */
@@ -45,8 +46,8 @@
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
+#define MAX_HELD_LINKS		1024		/* in folders that are protected */
 #define MAX_GUARD_PARTS		64		/* components of one */
-#define MAX_GUARD_RESTS		256		/* ways in which one place leads to guarded names */
 #define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept until judged */
 #define MAX_PEEK_LINE		(16u << 10)	/* of a line that may become a request */
 #define MAX_PEEK_FIELDS		256		/* header lines of one request, or trailers */

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/macros.h"
+#include "base/syscalls.h"
 
 #define XFS_MAGIC	0x58465342
 /* Reading a larger one costs more than asking for a hundred names. */
@@ -20,15 +21,15 @@
  * where a server or another file system decides: some hide what they have. */
 static bool lists_all(int dir)
 {
-	static const long types[] = { EXT4_SUPER_MAGIC, TMPFS_MAGIC, XFS_MAGIC, BTRFS_SUPER_MAGIC,
-				      F2FS_SUPER_MAGIC };
+	static const unsigned long types[] = { EXT4_SUPER_MAGIC, TMPFS_MAGIC, XFS_MAGIC,
+					       BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC };
 	struct statfs fs;
 	struct stat st;
 
 	if (fstatfs(dir, &fs) < 0 || fstat(dir, &st) < 0 || st.st_size > MAX_FOLDER)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (fs.f_type == types[i])
+		if ((unsigned long)fs.f_type == types[i])
 			return true;
 	return false;
 }
@@ -54,7 +55,7 @@ static bool read_names(struct listing *l, int dir)
 	_Alignas(struct dirent64) char entries[4096];
 	ssize_t n;
 
-	while ((n = getdents64(dir, entries, sizeof(entries))) > 0)
+	while ((n = sys_getdents64(dir, entries, sizeof(entries))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(entries + at);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/copy.h"
 
 #define MAX_LINKS	40	/* as the kernel */
 
@@ -138,9 +139,9 @@ char *path_join(struct arena *a, const char *base, const char *name)
 
 	if (!path)
 		return NULL;
-	memcpy(path, base, n_base);
+	copy_bytes(path, base, n_base);
 	path[n_base] = '/';
-	memcpy(path + n_base + 1, name, n_name + 1);
+	copy_bytes(path + n_base + 1, name, n_name + 1);
 	return path;
 }
 

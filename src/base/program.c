@@ -36,6 +36,8 @@ struct str program_path(const char *const *envp)
 	return STR("");
 }
 
+const char *const program_suffixes[] = { "", ".openbsd", ".traditional", NULL };
+
 const char *const program_multi_calls[] = { "busybox", "toybox", "coreutils", NULL };
 
 bool program_is_multi_call(struct str name)

@@ -16,6 +16,10 @@ bool program_dirs_next(struct program_dirs *d, struct str *ret);
 /* The value of PATH in an environment that ends with NULL; empty without. */
 struct str program_path(const char *const *envp);
 
+/* What follows a name where some install it beside another one, the first of them nothing;
+ * ends with NULL. */
+extern const char *const program_suffixes[];
+
 /* The names of programs that become another one by their first argument or by
  * the name they are called by; ends with NULL. */
 extern const char *const program_multi_calls[];

@@ -153,11 +153,16 @@ struct room {
 int need_words(const struct args *args, size_t least, size_t most);
 /* A line of warning on stderr. */
 void say_warning(void *arg, const char *line);
-/* The answer of a command that ran: its result goes to `file`, if that is not
- * NULL.  Returns the exit code. */
+/* Where a result goes. */
 struct result_file;
-int say_result(struct result_file *file, const char *name, int code, int rc,
-	       struct cordon_answer *answer, const struct cordon_err *err);
+struct result_place {
+	struct result_file *file;
+	const char *name;	/* of the file; NULL: there is none */
+	bool shown;		/* on stdout as well */
+};
+/* The answer of a command that ran.  Returns the exit code. */
+int say_result(const struct result_place *to, int code, int rc, struct cordon_answer *answer,
+	       const struct cordon_err *err);
 /* Print an answer and turn it into an exit code. */
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err);
 /* Before anything is printed on stdout. */

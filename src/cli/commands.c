@@ -68,18 +68,18 @@ void say_warning(void *arg, const char *line)
 	fputc('\n', stderr);
 }
 
-int say_result(struct result_file *file, const char *name, int code, int rc,
-	       struct cordon_answer *answer, const struct cordon_err *err)
+int say_result(const struct result_place *to, int code, int rc, struct cordon_answer *answer,
+	       const struct cordon_err *err)
 {
 	say_start();
 	/* As with the command's own output: a terminal does not stop a run in the background,
 	 * whose limit would be told to nobody who waits for its end. */
 	signal(SIGTTOU, SIG_IGN);
-	if (file && result_file_close(file, answer->text) < 0) {
-		say_usage("--result: cannot write '%s'", name);
+	if (to->name && result_file_close(to->file, answer->text) < 0) {
+		say_usage("--result: cannot write '%s'", to->name);
 		code = 125;
 	}
-	if (file && answer->text) {
+	if (to->name && !to->shown) {
 		free(answer->text);
 		answer->text = NULL;
 	}
@@ -115,7 +115,8 @@ static int run_request(const struct args *args, struct cordon_request *req)
 		(void)result_file_close(&result, NULL);
 		file = NULL;
 	}
-	return say_result(file ? &result : NULL, file, code, rc, &answer, &err);
+	return say_result(&(struct result_place){ &result, file, o.capture }, code, rc, &answer,
+			  &err);
 }
 
 /* What a program asks for that uses the library; it says everything itself. */
@@ -144,9 +145,6 @@ int cmd_run(const struct args *args)
 	room = calloc(1, sizeof(*room));
 	if (!room)
 		return say_usage("out of memory");
-	if (args_has(args, OPT_NO_SANDBOX))
-		fputs("cordon: warning: --no-sandbox runs the command without any protection\n",
-		      stderr);
 	req = args_request(args, room->settings, room->files, room->connect_to);
 	req.ceilings = true;
 	req.command = args->behind;

@@ -56,7 +56,8 @@ static int exec_request(const struct args *args, struct cordon_exec_options *o)
 	o->capture = args_has(args, OPT_JSON);
 	o->json = o->capture || file;
 	rc = cordon_session_exec(args->words[0], o, &code, &answer, &err);
-	return say_result(file ? &result : NULL, file, code, rc, &answer, &err);
+	return say_result(&(struct result_place){ &result, file, o->capture }, code, rc, &answer,
+			  &err);
 }
 
 int cmd_session_exec(const struct args *args)

@@ -73,8 +73,8 @@ static const struct net_reroute *find_reroute(const struct plan_net *net, const 
 }
 
 /* Where everything is allowed and judged all the same, that is what anybody reaches: not
- * this machine, nor by a name what is private to it.  The matcher leaves that to us, since
- * a public network that nobody judges is the host's own. */
+ * this machine, nor what is private to it or its neighbours.  The matcher leaves that to us,
+ * since a public network that nobody judges is the host's own. */
 static bool is_for_all(const struct plan_net *net, const struct host_addr *a, bool own)
 {
 	return net->match.mode != NETWORK_PUBLIC || (!own && !host_addr_special(a));
@@ -103,8 +103,9 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 		refuse_own(v, "the loopback inside is the cordon's own", q->port);
 		return;
 	}
+	/* Datagrams are allowed by the very address. */
 	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, q->is_own) &&
-	    (!q->is_own || net->match.mode != NETWORK_PUBLIC))
+	    (is_for_all(net, &q->host->addr, q->is_own) || (q->datagrams && !q->is_own)))
 		return;
 	host_print(q->host, &name);
 	if (q->is_own) {
@@ -115,7 +116,12 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 	}
 	snprintf(reason, sizeof(reason), "host %s is a special address (%s) that no rule names",
 		 buf_text(&name), special ? special : "denied");
-	snprintf(hint, sizeof(hint), "--allow-host %s", buf_text(&name));
+	/* In a public network a rule that allows something would forbid the rest. */
+	if (net->match.mode == NETWORK_PUBLIC)
+		snprintf(hint, sizeof(hint), "--connect-to %s:%u:%s:%u", buf_text(&name), q->port,
+			 buf_text(&name), q->port);
+	else
+		snprintf(hint, sizeof(hint), "--allow-host %s", buf_text(&name));
 	refuse(v, reason, hint);
 }
 

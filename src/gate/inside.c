@@ -56,7 +56,7 @@ void inside_send(int fd, struct inside_origin *o, const void *bytes, size_t n)
 			    .msg_iov = &iov,
 			    .msg_iovlen = 1,
 			    .msg_control = (void *)o->control,
-			    .msg_controllen = o->n_control };
+			    .msg_controllen = (socklen_t)o->n_control };
 
 	(void)!sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

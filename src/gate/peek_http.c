@@ -92,7 +92,6 @@ static enum next end_head(struct peek_http *p, struct span *in)
 		return end_request(p);
 	p->left = p->head.length;
 	p->in_first = true;
-	p->n_first = 0;
 	peek_line_init(&p->first);
 	return enter(p, HTTP_BODY);
 }
@@ -116,7 +115,8 @@ static enum next read_head(struct peek_http *p, struct span *in)
 }
 
 /* A server that does not read the body of a request takes its first line for the
- * next one, and gives up on anything else than a request there. */
+ * next one, and gives up on anything else than a request there.  Some take lines of
+ * a megabyte: what may become a request is watched to its end. */
 static enum next read_first_line(struct peek_http *p, struct span *in)
 {
 	while (p->in_first && p->left && in->done < in->n) {
@@ -131,7 +131,7 @@ static enum next read_first_line(struct peek_http *p, struct span *in)
 		} else {
 			p->in_first = false;
 		}
-		if (++p->n_first == MAX_PEEK_LINE)
+		if (!p->first.first_is_token)
 			p->in_first = false;
 		in->done++;
 		p->left--;

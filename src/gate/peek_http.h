@@ -54,7 +54,6 @@ struct peek_http {
 	unsigned n_trailers;
 	struct peek_line first;		/* line of the body */
 	bool in_first;
-	size_t n_first;
 	/* the server's side, while an upgrade is asked for */
 	enum peek_switch change;
 	unsigned char n_status, n_blank;

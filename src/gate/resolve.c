@@ -11,9 +11,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#ifdef __GLIBC__
 #include <nss.h>
-#include <resolv.h>
+#endif
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,7 +24,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/syscalls.h"
 #include "gate/gate_priv.h"
+#include "gate/hosts.h"
 #include "gate/resolve_priv.h"
 #include "plan/landlock.h"
 #include "plan/seccomp.h"
@@ -80,14 +84,29 @@ static int confine(void)
 	return (int)syscall(SYS_seccomp, 1 /* SET_MODE_FILTER */, 0, &prog);
 }
 
-/* Without the search list: a name is the one that the policy allowed. */
-static void ask(const char *name, struct resolve_answer *ret)
+/* Every C library reads it, but not for a name with a dot at its end. */
+static void ask_hosts(const char *name, struct resolve_answer *ret)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+	FILE *f = fopen("/etc/hosts", "re");
+	char *line = NULL;
+	size_t room = 0;
 
-	res_init();
-	_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
-	ret->failed = getaddrinfo(name, NULL, &hints, &list) != 0;
+	while (f && ret->n < MAX_NAME_ANSWERS && getline(&line, &room, f) > 0)
+		if (hosts_line_has(line, name, &ret->answers[ret->n]))
+			ret->n++;
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* With the dot, and so without the search list: a name is the one that the policy allowed. */
+static void ask_dns(const char *name, int family, struct resolve_answer *ret)
+{
+	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM }, *list = NULL;
+	char whole[MAX_HOST_NAME + 2];
+
+	snprintf(whole, sizeof(whole), "%s.", name);
+	ret->failed = getaddrinfo(whole, NULL, &hints, &list) != 0;
 	for (struct addrinfo *i = list; i && ret->n < MAX_NAME_ANSWERS; i = i->ai_next) {
 		struct sockaddr_storage ss = { 0 };
 		uint16_t port;
@@ -101,6 +120,27 @@ static void ask(const char *name, struct resolve_answer *ret)
 		freeaddrinfo(list);
 }
 
+static void ask(const char *name, struct resolve_answer *ret)
+{
+	ask_hosts(name, ret);
+	if (ret->n == 0)
+		ask_dns(name, AF_UNSPEC, ret);
+	/* A server that does not know of AAAA spoils both answers in musl. */
+	if (ret->failed)
+		ask_dns(name, AF_INET, ret);
+}
+
+/* What is compiled in; whatever else is configured would be loaded from files.  musl has
+ * nothing else. */
+static int take_dns(void)
+{
+#ifdef __GLIBC__
+	return __nss_configure_lookup("hosts", "dns");
+#else
+	return 0;
+#endif
+}
+
 static _Noreturn void worker_main(int fd)
 {
 	char name[MAX_HOST_NAME + 1];
@@ -109,10 +149,9 @@ static _Noreturn void worker_main(int fd)
 	/* What a terminal sends is for the command; we end with the supervisor. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* Compiled in; whatever else is configured would be loaded from files. */
-	if (dup2(fd, 3) != 3 || syscall(SYS_close_range, 4, ~0u, 0) < 0 || close(0) < 0 ||
+	if (dup2(fd, 3) != 3 || sys_close_range(4, ~0u) < 0 || close(0) < 0 ||
 	    close(1) < 0 || close(2) < 0 || chdir("/") < 0 ||
-	    __nss_configure_lookup("hosts", "files dns") < 0 || confine() < 0)
+	    take_dns() < 0 || confine() < 0)
 		_exit(1);
 	for (;;) {
 		struct resolve_answer answer = { .failed = false };

@@ -66,6 +66,16 @@ static enum host_container find_container(void)
 										  : CONTAINER_NONE;
 }
 
+static bool is_in_userns(void)
+{
+	char map[64] = "";
+	unsigned long inside, outside, n;
+
+	read_line("/proc/self/uid_map", map, sizeof(map));
+	return sscanf(map, "%lu %lu %lu", &inside, &outside, &n) == 3 &&
+	       (inside != 0 || outside != 0 || n != UINT32_MAX);
+}
+
 void host_facts_read(struct host_facts *ret)
 {
 	ssize_t n;
@@ -74,6 +84,7 @@ void host_facts_read(struct host_facts *ret)
 		.is_root = geteuid() == 0,
 		.filtered = is_filtered(),
 		.systemd = access("/run/systemd/system", F_OK) == 0,
+		.in_userns = is_in_userns(),
 		.container = find_container(),
 		.userns_clone = read_setting("/proc/sys/kernel/unprivileged_userns_clone"),
 		.max_user_namespaces = read_setting("/proc/sys/user/max_user_namespaces"),

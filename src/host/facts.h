@@ -20,6 +20,7 @@ struct host_facts {
 	bool is_root;
 	bool filtered;			/* a seccomp filter is on us already */
 	bool systemd;			/* runs here */
+	bool in_userns;			/* not that of the machine */
 	enum host_container container;
 	long userns_clone;		/* kernel.unprivileged_userns_clone */
 	long max_user_namespaces;	/* user.max_user_namespaces */

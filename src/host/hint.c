@@ -83,7 +83,12 @@ static void advise_namespace(const char *kind, const struct cordon_err *why,
 static void advise_userns(const struct cordon_err *why, const struct host_facts *facts,
 			  struct buf *out)
 {
-	if (facts->max_user_namespaces == 0)
+	/* Each user namespace has a limit of its own, and who made it has set this one. */
+	if (facts->max_user_namespaces == 0 && facts->in_userns)
+		buf_puts(out, "this is inside a cordon, or another sandbox, that allows no user "
+			      "namespaces (user.max_user_namespaces is 0): start it outside of "
+			      "that");
+	else if (facts->max_user_namespaces == 0)
 		buf_puts(out, "user namespaces are switched off: sysctl -w "
 			      "user.max_user_namespaces=15000");
 	else if (facts->userns_clone == 0 && !facts->is_root)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/syscalls.h"
 
 int try_userns(struct cordon_err *say)
 {
@@ -35,15 +36,15 @@ static int make_private(struct cordon_err *say)
 
 static int new_tmpfs(int *ret_fd, struct cordon_err *say)
 {
-	cleanup_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	cleanup_fd int fs = sys_fsopen("tmpfs");
 	int fd;
 
 	if (fs < 0)
 		return err_sys(say, CORDON_E_HOST, "fsopen of a tmpfs");
-	if (fsconfig(fs, FSCONFIG_SET_STRING, "size", "1M", 0) < 0 ||
-	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	if (sys_fsconfig(fs, FSCONFIG_SET_STRING, "size", "1M") < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
 		return err_sys(say, CORDON_E_HOST, "fsconfig of a tmpfs");
-	fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	fd = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (fd < 0)
 		return err_sys(say, CORDON_E_HOST, "fsmount of a tmpfs");
 	*ret_fd = fd;
@@ -56,7 +57,7 @@ static int cover_somewhere(int fd, struct cordon_err *say)
 	static const char *const places[] = { "/tmp", "/mnt", "/usr", "/proc" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (move_mount(fd, "", AT_FDCWD, places[i], MOVE_MOUNT_F_EMPTY_PATH) == 0)
+		if (sys_move_mount(fd, "", AT_FDCWD, places[i], MOVE_MOUNT_F_EMPTY_PATH) == 0)
 			return 0;
 		if (errno != ENOENT && errno != ENOTDIR)
 			break;
@@ -70,7 +71,7 @@ static int prove_read_only(int fd, struct cordon_err *say)
 
 	if (mkdirat(fd, "before", 0700) < 0)
 		return err_sys(say, CORDON_E_HOST, "cannot write to a tmpfs of its own");
-	if (mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+	if (sys_mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
 		return err_sys(say, CORDON_E_HOST, "mount_setattr of a tmpfs");
 	if (mkdirat(fd, "after", 0700) == 0 || errno != EROFS)
 		return err_set(say, CORDON_E_HOST, "a tmpfs made read-only can still be written");
@@ -86,10 +87,10 @@ int try_mount(struct cordon_err *say)
 	if (make_private(say) < 0 || new_tmpfs(&tmpfs, say) < 0 ||
 	    cover_somewhere(tmpfs, say) < 0 || prove_read_only(tmpfs, say) < 0)
 		return -1;
-	tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	tree = sys_open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)
 		return err_sys(say, CORDON_E_HOST, "open_tree of a copy of /");
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
 		return err_sys(say, CORDON_E_HOST, "mount_setattr of a copy of /");
 	say_found(say, "a tree of its own, read-only recursively");
 	return 0;

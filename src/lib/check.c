@@ -6,7 +6,8 @@
 
 #include "host/probe.h"
 #include "lib/answer.h"
-#include "lib/run.h"
+#include "lib/request.h"
+#include "lib/warn.h"
 #include "super/limiter.h"
 #include "super/scope.h"
 
@@ -54,17 +55,17 @@ static int fill_defaults(struct composition *c)
 static int check_here(struct composition *c, const struct cordon_request *req,
 		      struct machine *machine, const char *path, struct cordon_err *err)
 {
-	struct cordon_request any = run_any_command(req);
+	struct cordon_request any = request_any_command(req);
 	struct host_caps caps;
 	struct cordon_err why;
 	struct plan_request r;
 	struct record record;
 	struct plan plan;
 
-	if (probe_machine(machine, err) < 0 || run_request(c, &any, &r, &record, err) < 0)
+	if (probe_machine(machine, err) < 0 || request_read(c, &any, &r, &record, err) < 0)
 		return -1;
 	caps = machine->caps;
-	if (caps.cgroup == HOST_CGROUP_NONE && run_requires_cgroup(&c->policy))
+	if (caps.cgroup == HOST_CGROUP_NONE && request_requires_cgroup(&c->policy))
 		caps.cgroup = probe_scope();
 	/* The variables that a run takes are not the machine's. */
 	r.environ = NULL;
@@ -89,8 +90,9 @@ static int check_text(struct composition *c, const struct cordon_request *req, c
 	if (compose_read_source(c, path, &src) < 0)
 		return -1;
 	/* What is wrong with it is the answer. */
-	(void)!compose_text(c, &src, req->dialect ? dialect_find(req->dialect) :
-						    dialect_detect(&src), &c->policy);
+	if (compose_text(c, &src, req->dialect ? dialect_find(req->dialect) :
+						 dialect_detect(&src), &c->policy) == 0)
+		warn_of_variables(&c->policy, &c->diags);
 	return 0;
 }
 

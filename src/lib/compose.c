@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "lib/settings.h"
+#include "lib/warn.h"
 #include "policy/covering.h"
 #include "policy/template.h"
 
@@ -73,7 +74,8 @@ void composition_release(struct composition *c)
 struct reader compose_reader(struct composition *c, struct policy *p, const char *file)
 {
 	return (struct reader){ .policy = p, .diags = &c->diags, .file = file, .base_dir = c->cwd,
-				.cwd = c->cwd, .home = c->home, .env = read_env };
+				.cwd = c->cwd, .home = c->home, .written = &c->written,
+				.env = read_env };
 }
 
 /* The directory of a file: what its relative paths start from. */
@@ -119,7 +121,8 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 	if (!name || !sources)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
 	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
-		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
+		return diag_error(&c->diags, (struct place){ c->option, 0, 0 },
+				  "%s; name a policy that can be read", err.msg);
 	ret->name = name;
 	c->sources = sources;
 	c->sources[c->n_sources++] = name;
@@ -135,6 +138,16 @@ int compose_file(struct composition *c, const char *path, const char *dialect, s
 	return compose_text(c, &src, dialect ? dialect_find(dialect) : dialect_detect(&src), ret);
 }
 
+bool compose_is_writable(const struct composition *c, const char *path)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(path, write->items[i].text.s))
+			return true;
+	return false;
+}
+
 /* c->policy becomes what it and `layer` both allow. */
 static int cut_with(struct composition *c, const struct policy *layer)
 {
@@ -145,10 +158,11 @@ static int cut_with(struct composition *c, const struct policy *layer)
 	return 0;
 }
 
-int compose_files(struct composition *c, const struct cordon_request *req)
+int compose_files(struct composition *c, const struct cordon_request *req, const char *option)
 {
 	int bad = 0;
 
+	c->option = option;
 	if (req->n_files > MAX_POLICY_LAYERS)
 		return diag_error(&c->diags, (struct place){ 0 }, "more than %d policy files",
 				  MAX_POLICY_LAYERS);
@@ -162,6 +176,7 @@ int compose_files(struct composition *c, const struct cordon_request *req)
 		else if (!bad)
 			bad = cut_with(c, &one);
 	}
+	c->option = NULL;
 	return bad;
 }
 
@@ -198,8 +213,20 @@ static int check_owner(struct composition *c, const char *path)
 	return 0;
 }
 
+/* A folder that is closed may hold one: a command could close its own, and the next run would
+ * be without what held there. */
+static int refuse_closed(struct composition *c, const char *path)
+{
+	struct cordon_err err;
+
+	err_sys(&err, CORDON_E_SETUP,
+		"there may be a policy in a folder that is closed to cordon (chmod u+rwx, name one "
+		"with --policy, or use --no-policy)");
+	return diag_error(&c->diags, (struct place){ path, 0, 0 }, "%s", err.msg);
+}
+
 /* The nearest file of this name in `dir` or above it; NULL if there is none. */
-static const char *find_above(struct composition *c, const char *dir, const char *name)
+static int find_above(struct composition *c, const char *dir, const char *name, const char **ret)
 {
 	struct str up = str_from(dir);
 
@@ -207,10 +234,16 @@ static const char *find_above(struct composition *c, const char *dir, const char
 		const char *path = arena_printf(&c->arena, "%.*s/%s", up.n > 1 ? (int)up.n : 0,
 						up.s, name);
 
-		if (path && access(path, F_OK) == 0)
-			return path;
-		if (up.n <= 1 || !path)
-			return NULL;
+		if (!path)
+			return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
+		if (access(path, F_OK) == 0) {
+			*ret = path;
+			return 0;
+		}
+		if (!err_is_absence())
+			return refuse_closed(c, path);
+		if (up.n <= 1)
+			return 0;
 		while (up.n > 1 && up.s[up.n - 1] != '/')
 			up.n--;
 		up.n = up.n > 1 ? up.n - 1 : 1;
@@ -251,17 +284,17 @@ static int check_backend(struct composition *c, const struct cordon_request *req
 static int compose_project(struct composition *c, const struct cordon_request *req)
 {
 	if (req->n_files || !req->discover)
-		return compose_files(c, req);
+		return compose_files(c, req, "--policy");
 	for (size_t i = 0; project_policies[i]; i++) {
-		const char *path = find_above(c, c->cwd, project_policies[i]);
-
-		if (path && check_owner(c, path) < 0)
+		if (find_above(c, c->cwd, project_policies[i], &c->found) < 0)
 			return -1;
-		if (path && compose_file(c, path, req->dialect, &c->policy) < 0)
+		if (!c->found)
+			continue;
+		if (check_owner(c, c->found) < 0 ||
+		    compose_file(c, c->found, req->dialect, &c->policy) < 0 ||
+		    check_backend(c, req) < 0)
 			return -1;
-		c->found = path;
-		if (path)
-			return check_backend(c, req) < 0 ? -1 : check_proxy(c);
+		return check_proxy(c);
 	}
 	return 0;
 }
@@ -308,7 +341,7 @@ static int compose_ceiling(struct composition *c, const char *path)
 	struct cordon_err err;
 	struct policy ceiling;
 
-	if (!path || (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
+	if (!path || (access(path, F_OK) < 0 && err_is_absence()))
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;
@@ -393,7 +426,7 @@ static int check_request(struct composition *c, const struct cordon_request *req
 		return 0;
 	if (stat(req->cwd[0] ? c->cwd : "", &st) < 0)
 		return diag_error(&c->diags, cwd, "'%s': %s; name a folder that is there",
-				  req->cwd, strerrordesc_np(errno));
+				  req->cwd, err_text(errno));
 	if (!S_ISDIR(st.st_mode))
 		return diag_error(&c->diags, cwd, "'%s' is not a folder; name one", req->cwd);
 	return 0;
@@ -408,6 +441,7 @@ int compose_all(struct composition *c, const struct cordon_request *req)
 	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0 ||
 	    settings_tighten(c, req->settings, req->n_settings) < 0)
 		return -1;
+	warn_of_variables(&c->policy, &c->diags);
 	if (copy_policy(&c->arena, &c->policy, &c->project, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	if (compose_defaults(c) < 0)

@@ -13,9 +13,11 @@ struct composition {
 	struct diags diags;
 	const char *cwd;		/* absolute, links followed */
 	const char *home;		/* or NULL */
+	struct written_paths written;	/* of roots, in all that was read */
 	struct cuts cuts;		/* what composing took away */
 	const char **sources;		/* the files that were read */
 	size_t n_sources, cap_sources;
+	const char *option;		/* by which those that are read now are named, or NULL */
 	const char *found;		/* the one that nobody named, or NULL */
 	/* As in a container: nobody works here next, so any policy may be made; and the
 	 * network is never the host's own. */
@@ -32,6 +34,8 @@ struct composition {
 /* The names of a project's policy, in the order in which they are looked for in
  * the current directory and above it; ends with NULL. */
 extern const char *const project_policies[];
+/* Is it a writable root of the policy, or below one? */
+bool compose_is_writable(const struct composition *c, const char *path);
 /* The user's ceiling, below HOME. */
 #define USER_CEILING	".config/cordon/cordon.toml"
 
@@ -50,8 +54,10 @@ int compose_text(struct composition *c, const struct source *src, const struct d
 		 struct policy *ret) MUST_USE;
 /* Read one file's text into the arena. */
 int compose_read_source(struct composition *c, const char *path, struct source *ret) MUST_USE;
-/* The files of the request, composed: no ceilings, settings or defaults. */
-int compose_files(struct composition *c, const struct cordon_request *req) MUST_USE;
+/* The files of the request, composed: no ceilings, settings or defaults.  `option` names
+ * them, or is NULL. */
+int compose_files(struct composition *c, const struct cordon_request *req,
+		  const char *option) MUST_USE;
 /* Everything: the project, the settings, defaults, the ceilings.  The command, if
  * there is one, and the directory are such as can be meant. */
 int compose_all(struct composition *c, const struct cordon_request *req) MUST_USE;

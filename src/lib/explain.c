@@ -1,7 +1,7 @@
 /* The effective policy: each value, where it came from, and what cut it. */
 #include "host/probe.h"
 #include "lib/answer.h"
-#include "lib/run.h"
+#include "lib/request.h"
 #include "plan/enforce.h"
 #include "policy/print.h"
 #include "super/limiter.h"
@@ -267,13 +267,13 @@ static unsigned not_for(const struct plan_request *r)
 static int explanation_init(struct explanation *e, struct composition *c,
 			    const struct cordon_request *req, struct cordon_err *err)
 {
-	struct cordon_request any = run_any_command(req);
+	struct cordon_request any = request_any_command(req);
 	struct plan_request r;
 	struct record record;
 	struct plan plan;
 
 	*e = (struct explanation){ .c = c };
-	if (host_probe(&e->caps, err) < 0 || run_request(c, &any, &r, &record, err) < 0)
+	if (host_probe(&e->caps, err) < 0 || request_read(c, &any, &r, &record, err) < 0)
 		return -1;
 	e->caps.cgroup = limiter_detect();
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {

@@ -5,9 +5,10 @@
 #include "lib/git.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -37,27 +38,39 @@ static int add(struct search *s, struct plan_paths *list, const char *path)
 	return plan_paths_add(&s->c->arena, list, path, s->err);
 }
 
-static bool is_writable(const struct search *s, const char *path)
+/* A command could close what is its own, so that the next run would not know what git takes
+ * from there. */
+static int refuse_closed(struct search *s, const char *path)
 {
-	const struct field_value *write = &s->c->policy.base.f[F_FILES_WRITE];
-
-	for (size_t i = 0; i < write->n; i++)
-		if (path_within(path, write->items[i].text.s))
-			return true;
-	return false;
+	return err_sys(s->err, CORDON_E_HOST,
+		       "files.protect: what git would run cannot be held, for '%s' is closed to "
+		       "cordon (chmod u+rwx, or do without \"git\")", path);
 }
 
-/* An empty text where there is none to be read; nobody is waited for. */
-static struct str read_text(struct search *s, const char *path)
+/* The mode is 0 where there is nothing. */
+static int look_at(struct search *s, const char *path, int flags, mode_t *ret_mode)
 {
-	struct cordon_err ignored;
 	struct stat st;
-	struct str text;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    fd_read_file(path, MAX_SOURCE_BYTES, &s->c->arena, &text, &ignored) < 0)
-		return STR("");
-	return text;
+	if (!path)
+		return err_nomem(s->err);
+	*ret_mode = 0;
+	if (fstatat(AT_FDCWD, path, &st, flags) == 0)
+		*ret_mode = st.st_mode;
+	else if (!err_is_absence())
+		return refuse_closed(s, path);
+	return 0;
+}
+
+/* An empty text where there is no file; nobody is waited for. */
+static int read_text(struct search *s, const char *path, struct str *ret)
+{
+	mode_t mode;
+
+	*ret = STR("");
+	if (look_at(s, path, 0, &mode) < 0)
+		return -1;
+	return S_ISREG(mode) ? fd_read_file(path, MAX_SOURCE_BYTES, &s->c->arena, ret, s->err) : 0;
 }
 
 /* What git takes a path for: below HOME, or from a base. */
@@ -87,36 +100,85 @@ static int add_file(struct search *s, struct str path, const char *base)
 {
 	const char *real = resolve(s, path, base), *name;
 
-	if (real && is_writable(s, real) && add(s, &s->r->git_files, real) < 0)
+	if (real && compose_is_writable(s->c, real) && add(s, &s->r->git_files, real) < 0)
 		return -1;
 	path = expand(s, path, &base);
 	name = path.n ? path_normal(&s->c->arena, path, base) : NULL;
-	return name && is_writable(s, name) ? add(s, &s->r->git_files, name) : 0;
+	return name && compose_is_writable(s->c, name) ? add(s, &s->r->git_files, name) : 0;
 }
 
 /* ---- a configuration -------------------------------------------------------------- */
 
-/* The value of a line, without its quotes and the comment behind it. */
+/* How many bytes end a line here: 0 to 2. */
+static size_t ends_line(struct str text, size_t at)
+{
+	struct str rest = str_from_pos(text, at);
+
+	return str_starts(rest, "\r\n") ? 2 : str_starts(rest, "\n");
+}
+
+/* Where a line ends: not behind a backslash, unless that is in a comment. */
+static size_t find_end(struct str text)
+{
+	bool quoted = false, comment = false;
+	size_t at = 0;
+
+	for (; at < text.n && text.s[at] != '\n'; at++) {
+		char byte = text.s[at];
+
+		if (byte == '\\' && !comment)
+			at += MAX(ends_line(text, at + 1), 1u);
+		quoted ^= byte == '"';
+		comment |= !quoted && (byte == '#' || byte == ';');
+	}
+	return MIN(at, text.n);
+}
+
+static char unescape(char byte)
+{
+	static const char letters[] = "tnb", meant[] = "\t\n\b";
+	const char *at = byte ? strchr(letters, byte) : NULL;
+
+	return at ? meant[at - letters] : byte;
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+/* The value of a line, without its quotes, the comment behind it and the ends of lines that
+ * it goes over. */
 static struct str read_value(struct arena *a, struct str raw)
 {
 	char *out = arena_new(a, raw.n + 1, 1);
+	size_t n = 0, n_kept = 0;
 	bool quoted = false;
-	size_t n = 0;
 
 	for (size_t i = 0; out && i < raw.n; i++) {
 		char byte = raw.s[i];
 
+		if (!quoted && (byte == '#' || byte == ';'))
+			break;
 		if (byte == '"') {
 			quoted = !quoted;
 			continue;
 		}
-		if (!quoted && (byte == '#' || byte == ';'))
-			break;
+		if (!quoted && is_blank(byte)) {
+			out[n] = byte;
+			n += n > 0;
+			continue;
+		}
+		if (byte == '\\' && ends_line(raw, i + 1)) {
+			i += ends_line(raw, i + 1);
+			continue;
+		}
 		if (byte == '\\' && i + 1 < raw.n)
-			byte = raw.s[++i];
+			byte = unescape(raw.s[++i]);
 		out[n++] = byte;
+		n_kept = n;
 	}
-	return str_trim((struct str){ out ? out : "", n });
+	return (struct str){ out ? out : "", n_kept };
 }
 
 static bool is_word(struct str text, const char *word)
@@ -152,22 +214,29 @@ static int read_entry(struct search *s, const char *file, struct str section, st
 /* `[section "sub"]`, with an entry behind it perhaps: what is left of the line. */
 static struct str read_section(struct str line, struct str *ret_section)
 {
-	size_t end = str_find(line, ']');
-	struct str inside = str_from_pos(str_first(line, end), 1);
-	size_t n = 0;
+	size_t n = 1, end;
+	bool quoted = false;
 
-	while (n < inside.n && inside.s[n] != '"' && inside.s[n] != ' ' && inside.s[n] != '\t')
+	while (n < line.n && !strchr("\" \t]", line.s[n]))
 		n++;
-	*ret_section = str_first(inside, n);
-	return str_trim(str_from_pos(line, end < line.n ? end + 1 : end));
+	*ret_section = str_from_pos(str_first(line, n), 1);
+	for (end = n; end < line.n && (quoted || line.s[end] != ']'); end++) {
+		quoted ^= line.s[end] == '"';
+		end += line.s[end] == '\\';
+	}
+	return str_trim(str_from_pos(line, MIN(end + 1, line.n)));
 }
 
 static int read_config(struct search *s, const char *file)
 {
-	struct str rest = read_text(s, file), section = STR("");
+	struct str rest, section = STR("");
 
+	if (read_text(s, file, &rest) < 0)
+		return -1;
+	if (str_starts(rest, "\xef\xbb\xbf"))
+		rest = str_from_pos(rest, 3);
 	while (rest.n) {
-		size_t end = str_find(rest, '\n');
+		size_t end = find_end(rest);
 		struct str line = str_trim(str_first(rest, end));
 
 		rest = str_from_pos(rest, end < rest.n ? end + 1 : end);
@@ -181,18 +250,11 @@ static int read_config(struct search *s, const char *file)
 
 /* ---- a folder ------------------------------------------------------------------------ */
 
-static bool has(struct search *s, const char *folder, const char *name)
-{
-	const char *path = path_join(&s->c->arena, folder, name);
-
-	return path && access(path, F_OK) == 0;
-}
-
 static int read_folder(struct search *s, const char *folder)
 {
 	static const char *const configs[] = { "config", "config.worktree" };
 
-	if (strcmp(folder, s->dot) != 0 && is_writable(s, folder) &&
+	if (strcmp(folder, s->dot) != 0 && compose_is_writable(s->c, folder) &&
 	    add(s, &s->r->git_folders, folder) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
@@ -211,18 +273,23 @@ static int read_folder(struct search *s, const char *folder)
 static int add_worktrees(struct search *s, const char *folder)
 {
 	const char *all = path_join(&s->c->arena, folder, "worktrees"), *one;
-	DIR *dir = all && strcmp(folder, s->dot) != 0 && is_writable(s, folder) ? opendir(all)
-										 : NULL;
 	struct dirent *e;
-	int rc = all ? 0 : err_nomem(s->err);
+	DIR *dir;
+	int rc = 0;
 
-	while (rc == 0 && dir && (e = readdir(dir)))
+	if (!all)
+		return err_nomem(s->err);
+	if (strcmp(folder, s->dot) == 0 || !compose_is_writable(s->c, folder))
+		return 0;
+	dir = opendir(all);
+	if (!dir)
+		return err_is_absence() ? 0 : refuse_closed(s, all);
+	while (rc == 0 && (e = readdir(dir)))
 		if (e->d_name[0] != '.') {
 			one = path_join(&s->c->arena, all, e->d_name);
 			rc = one ? add(s, &s->r->git_folders, one) : err_nomem(s->err);
 		}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return rc;
 }
 
@@ -230,34 +297,47 @@ static int add_worktrees(struct search *s, const char *folder)
 static int read_folders(struct search *s, const char *folder)
 {
 	const char *file = path_join(&s->c->arena, folder, "commondir"), *common;
+	struct str text;
 
-	if (!file)
-		return err_nomem(s->err);
-	common = resolve(s, str_trim(read_text(s, file)), folder);
+	if (read_text(s, file, &text) < 0)
+		return -1;
+	common = resolve(s, str_trim(text), folder);
 	if (common && (read_folder(s, common) < 0 || add_worktrees(s, common) < 0))
 		return -1;
 	return read_folder(s, folder) < 0 ? -1 : add_worktrees(s, folder);
 }
 
+/* The folder of git that `dot` is, or says: NULL where there is none. */
+static int find_folder(struct search *s, const char *root, const char **ret)
+{
+	struct str text = STR("");
+	mode_t mode;
+
+	*ret = NULL;
+	if (look_at(s, s->dot, 0, &mode) < 0 ||
+	    (S_ISREG(mode) && read_text(s, s->dot, &text) < 0))
+		return -1;
+	if (S_ISDIR(mode))
+		*ret = resolve(s, str_from(s->dot), "/");
+	else if (str_starts(text, "gitdir:"))
+		*ret = resolve(s, str_trim(str_from_pos(text, strlen("gitdir:"))), root);
+	return 0;
+}
+
 static int read_root(struct search *s, const char *root)
 {
-	const char *dot = path_join(&s->c->arena, root, ".git"), *folder;
-	struct str text;
+	const char *folder;
+	mode_t head;
 
-	if (!dot)
-		return err_nomem(s->err);
 	s->worktree = root;
-	s->dot = dot;
-	if (has(s, root, "HEAD") && has(s, root, "objects") && has(s, root, "refs") &&
-	    read_folders(s, root) < 0)
+	s->dot = path_join(&s->c->arena, root, ".git");
+	if (look_at(s, path_join(&s->c->arena, root, "HEAD"), AT_SYMLINK_NOFOLLOW, &head) < 0 ||
+	    find_folder(s, root, &folder) < 0)
 		return -1;
-	/* A folder or a link to one; else a file that says where it is. */
-	if (has(s, dot, "."))
-		folder = resolve(s, str_from(dot), "/");
-	else if (text = read_text(s, dot), str_starts(text, "gitdir:"))
-		folder = resolve(s, str_trim(str_from_pos(text, strlen("gitdir:"))), root);
-	else
-		return 0;
+	/* Without a worktree.  HEAD is held; whatever else makes a repository could be moved
+	 * away by one run, and back by the next. */
+	if (head && read_folders(s, root) < 0)
+		return -1;
 	return folder ? read_folders(s, folder) : 0;
 }
 
@@ -274,7 +354,7 @@ int git_find(struct composition *c, struct plan_request *r, struct cordon_err *e
 		if (read_root(&s, write->items[i].text.s) < 0)
 			return -1;
 	for (size_t i = 0; wanted && i < r->named_roots.n; i++)
-		if (is_writable(&s, r->named_roots.paths[i]) &&
+		if (compose_is_writable(c, r->named_roots.paths[i]) &&
 		    read_root(&s, r->named_roots.paths[i]) < 0)
 			return -1;
 	/* Files that files name; the list grows. */

@@ -7,8 +7,8 @@
 #include "lib/compose.h"
 #include "plan/compile.h"
 
-/* Fills in r->git_folders and r->git_files, where the policy protects "git".  What cannot be
- * read names nothing. */
+/* Fills in r->git_folders and r->git_files, where the policy protects "git".  What is there
+ * and cannot be read is an error. */
 int git_find(struct composition *c, struct plan_request *r, struct cordon_err *err) MUST_USE;
 
 #endif

@@ -399,7 +399,7 @@ static int add_status(const struct plan_request *r, const char *const **envp, st
 
 /* --env of one command: within the ceilings, as for a run. */
 static int compile_own(const struct live_policy *p, const struct control_message *m,
-		       const char *const *environ, struct arena *a, const char *const **ret,
+		       struct environment_request wish, struct arena *a, const char *const **ret,
 		       struct cordon_err *err)
 {
 	const char *const *words = control_list(m, EXEC_SETTINGS, a);
@@ -415,9 +415,10 @@ static int compile_own(const struct live_policy *p, const struct control_message
 			CORDON_ADD, strchr(words[i], '=') ? "env.set" : "env.pass", words[i],
 			"--env" };
 	rc = compose_wishes(p, &p->now->wishes, settings, n, &c, err);
-	if (rc == 0)
-		rc = environment_compile(section_of(&p->now->wishes, &c.policy), environ,
-					 p->now->net, a, ret, err);
+	if (rc == 0) {
+		wish.section = section_of(&p->now->wishes, &c.policy);
+		rc = environment_compile(&wish, a, ret, err);
+	}
 	composition_release(&c);
 	return rc;
 }
@@ -425,15 +426,16 @@ static int compile_own(const struct live_policy *p, const struct control_message
 static int plan_environment(const struct live_policy *p, const struct control_message *m,
 			    struct arena *a, const char *const **ret, struct cordon_err *err)
 {
-	const char *const *environ = control_list(m, EXEC_ENVIRON, a);
+	struct environment_request wish = { p->now->section, control_list(m, EXEC_ENVIRON, a),
+					    p->about.plan, p->now->net };
 	int rc;
 
-	if (!environ)
+	if (!wish.environ)
 		return err_nomem(err);
 	if (m->head.counts[EXEC_SETTINGS])
-		rc = compile_own(p, m, environ, a, ret, err);
+		rc = compile_own(p, m, wish, a, ret, err);
 	else
-		rc = environment_compile(p->now->section, environ, p->now->net, a, ret, err);
+		rc = environment_compile(&wish, a, ret, err);
 	return rc < 0 ? -1 : add_status(p->about.request, ret, a, err);
 }
 

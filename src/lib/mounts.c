@@ -1,159 +1,90 @@
-/* Other names of what the policy closes; see mounts.h. */
+/* What mounts of the host mean for a policy; see mounts.h. */
 #include "lib/mounts.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-#include "base/fd.h"
+#include "base/mount_table.h"
 #include "base/path.h"
-#include "host/lines.h"
 
-#define MAX_MOUNTINFO	(16u << 20)
+/* ---- second names ---------------------------------------------------------- */
 
-/* A line of /proc/self/mountinfo: what of which file system is seen where. */
-struct mount {
-	const char *device;		/* MAJOR:MINOR */
-	const char *root, *place;
-};
-
-struct mounts {
+struct names {
 	struct arena *arena;
 	struct plan_request *r;
-	struct mount *items;
-	size_t n, cap;
-	struct cordon_err *err;
 };
 
-/* Blanks, line ends and backslashes of a path are written as \ooo. */
-static const char *read_path(struct arena *a, struct str raw)
+static int add_name(void *arg, const char *path, const char *other, struct cordon_err *err)
 {
-	char *out = arena_new(a, raw.n + 1, 1);
-	size_t n = 0;
+	struct names *n = arg;
+	struct plan_request *r = n->r;
+	struct plan_second_name *names = arena_grow(n->arena, r->second_names, r->n_second_names,
+						    &r->cap_second_names, sizeof(*names));
 
-	for (size_t i = 0; out && i < raw.n; i++)
-		if (raw.s[i] == '\\' && i + 3 < raw.n) {
-			out[n++] = (char)((raw.s[i + 1] - '0') << 6 | (raw.s[i + 2] - '0') << 3 |
-					  (raw.s[i + 3] - '0'));
-			i += 3;
-		} else {
-			out[n++] = raw.s[i];
-		}
-	return out;
-}
-
-/* ID PARENT MAJOR:MINOR ROOT PLACE … */
-static int read_line(struct mounts *m, struct str line)
-{
-	struct mount *items = arena_grow(m->arena, m->items, m->n, &m->cap, sizeof(*items));
-	struct mount one = { read_path(m->arena, field_of(line, ' ', 2)),
-			     read_path(m->arena, field_of(line, ' ', 3)),
-			     read_path(m->arena, field_of(line, ' ', 4)) };
-
-	if (!items || !one.device || !one.root || !one.place)
-		return err_nomem(m->err);
-	m->items = items;
-	m->items[m->n++] = one;
-	return 0;
-}
-
-static int read_mounts(struct mounts *m)
-{
-	struct str text;
-
-	if (fd_read_file("/proc/self/mountinfo", MAX_MOUNTINFO, m->arena, &text, m->err) < 0)
-		return -1;
-	while (text.n) {
-		size_t end = str_find(text, '\n');
-
-		if (read_line(m, str_first(text, end)) < 0)
-			return -1;
-		text = str_from_pos(text, end < text.n ? end + 1 : end);
-	}
-	return m->n ? 0 : err_set(m->err, CORDON_E_HOST,
-				  "cannot read /proc/self/mountinfo, and so not tell where else "
-				  "a mount shows what the policy closes");
-}
-
-/* What follows `outer` in `inner`, which lies in it: empty, or with a slash. */
-static const char *rest_of(const char *inner, const char *outer)
-{
-	return strcmp(outer, "/") == 0 ? (strcmp(inner, "/") == 0 ? "" : inner)
-				       : inner + strlen(outer);
-}
-
-static const char *put_before(struct mounts *m, const char *place, const char *rest)
-{
-	return *rest ? arena_printf(m->arena, "%s%s", strcmp(place, "/") == 0 ? "" : place, rest)
-		     : place;
-}
-
-/* Not where something else is mounted over it, or over the first one. */
-static bool is_same(const char *a, const char *b)
-{
-	struct stat first, second;
-	bool has_first = lstat(a, &first) == 0, has_second = lstat(b, &second) == 0;
-
-	if (!has_first || !has_second)
-		return has_first == has_second;
-	return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-static int add_name(struct mounts *m, const char *path, const char *other)
-{
-	struct plan_second_name *names;
-
-	if (!other)
-		return err_nomem(m->err);
-	names = arena_grow(m->arena, m->r->second_names, m->r->n_second_names,
-			   &m->r->cap_second_names, sizeof(*names));
 	if (!names)
-		return err_nomem(m->err);
-	m->r->second_names = names;
-	names[m->r->n_second_names++] = (struct plan_second_name){ path, other };
+		return err_nomem(err);
+	r->second_names = names;
+	names[r->n_second_names++] = (struct plan_second_name){ path, other };
 	return 0;
 }
 
-/* By a mount that shows it, or the folder that it is in; or something in it. */
-static int find_other(struct mounts *m, const char *path, const char *inside,
-		      const struct mount *by)
-{
-	const char *other;
+/* ---- file systems of the kernel ------------------------------------------- */
 
-	if (!path_within(inside, by->root))
-		return path_within(by->root, inside) && !path_within(by->place, path)
-			       ? add_name(m, path, by->place) : 0;
-	other = put_before(m, by->place, rest_of(inside, by->root));
-	if (!other)
-		return err_nomem(m->err);
-	return strcmp(other, path) != 0 && is_same(path, other) ? add_name(m, path, other) : 0;
+static bool is_kernel_type(struct str type)
+{
+	static const char *const types[] = {
+		"proc", "sysfs", "cgroup", "cgroup2", "cpuset", "debugfs", "tracefs", "securityfs",
+		"selinuxfs", "smackfs", "apparmorfs", "bpf", "binfmt_misc", "mqueue", "devtmpfs",
+		"devpts", "fusectl", "pstore", "efivarfs", "configfs", "hugetlbfs", "rpc_pipefs",
+		"nfsd", "resctrl", "binder", "functionfs", "xenfs", "spufs", "ocfs2_dlmfs",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (str_is(type, types[i]))
+			return true;
+	return false;
 }
 
-static int find_all(struct mounts *m, const char *path)
+/* Those of the machine itself: the plan has its own word for each. */
+static bool is_usual(const char *place)
 {
-	const struct mount *home = NULL;
-	const char *inside;
+	return path_within(place, "/proc") || path_within(place, "/sys") ||
+	       path_within(place, "/dev");
+}
 
-	/* Of two at one place the later one is seen. */
-	for (size_t i = 0; i < m->n; i++)
-		if (path_within(path, m->items[i].place) &&
-		    (!home || strlen(m->items[i].place) >= strlen(home->place)))
-			home = &m->items[i];
-	if (!home)
-		return 0;
-	inside = put_before(m, home->root, rest_of(path, home->place));
-	if (!inside)
-		return err_nomem(m->err);
-	for (size_t i = 0; i < m->n; i++)
-		if (strcmp(m->items[i].device, home->device) == 0 &&
-		    find_other(m, path, inside, &m->items[i]) < 0)
+/* Something else may be mounted over it.  What cannot be told may be seen. */
+static bool is_seen(const struct mount_line *m)
+{
+	char device[32];
+	struct stat st;
+
+	if (lstat(m->place, &st) < 0)
+		return true;
+	snprintf(device, sizeof(device), "%u:%u", major(st.st_dev), minor(st.st_dev));
+	return strcmp(device, m->device) == 0;
+}
+
+static int find_kernel(const struct mount_table *t, struct plan_request *r, struct cordon_err *err)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct mount_line *one = &t->items[i];
+
+		if (is_kernel_type(one->type) && !is_usual(one->place) && is_seen(one) &&
+		    plan_paths_add(t->arena, &r->kernel_mounts, one->place, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
 int mounts_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
 	static const enum field_id ids[] = { F_FILES_DENY, F_FILES_PROTECT };
-	struct mounts m = { .arena = &c->arena, .r = r, .err = err };
+	struct names names = { &c->arena, r };
+	struct mount_table t;
 
+	if (mount_table_read(&t, &c->arena, err) < 0 || find_kernel(&t, r, err) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		const struct field_value *v = &c->policy.base.f[ids[i]];
 
@@ -163,8 +94,9 @@ int mounts_find(struct composition *c, struct plan_request *r, struct cordon_err
 			/* Words are sets of names. */
 			if (item->text.s[0] != '/')
 				continue;
-			if ((!m.n && read_mounts(&m) < 0) || find_all(&m, item->text.s) < 0 ||
-			    (item->real && find_all(&m, item->real) < 0))
+			if (mount_table_find(&t, item->text.s, add_name, &names, err) < 0 ||
+			    (item->real &&
+			     mount_table_find(&t, item->real, add_name, &names, err) < 0))
 				return -1;
 		}
 	}

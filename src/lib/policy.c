@@ -28,7 +28,7 @@ int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *r
 
 	if (composition_init(&c, req, err) < 0 || need_files(req, 1, MAX_POLICY_LAYERS, err) < 0)
 		return -1;
-	rc = compose_files(&c, req);
+	rc = compose_files(&c, req, NULL);
 	if (rc == 0 && req->json) {
 		policy_print_json(&c.policy, &j);
 		buf_putc(&out, '\n');
@@ -60,7 +60,7 @@ int cordon_policy_convert(const struct cordon_request *req, const char *to,
 	if (composition_init(&c, req, err) < 0 || need_files(req, 1, 1, err) < 0 ||
 	    dialect_check("--to", to, err) < 0)
 		return -1;
-	rc = compose_files(&c, req);
+	rc = compose_files(&c, req, NULL);
 	if (rc < 0)
 		return answer_fill(ret, false, NULL, &c, rc, err);
 	/* What cannot be said is an answer (no), not a failure to answer. */
@@ -238,7 +238,7 @@ int cordon_policy_match(const struct cordon_request *req, const struct cordon_qu
 	if (q->size != sizeof(*q))
 		return err_set(err, CORDON_E_USAGE,
 			       "the question is of another version of cordon.h");
-	rc = compose_files(&c, req);
+	rc = compose_files(&c, req, "--policy");
 	if (rc == 0)
 		rc = compose_defaults(&c);
 	if (rc < 0) {

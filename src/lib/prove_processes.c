@@ -145,7 +145,7 @@ static int wait_for(pid_t pid, struct cordon_err *say)
 		return 0;
 	return err_set(say, CORDON_E_SETUP, "%s",
 		       WIFEXITED(status) && WEXITSTATUS(status) < 100
-			       ? strerrordesc_np(WEXITSTATUS(status))
+			       ? err_text(WEXITSTATUS(status))
 			       : "the child failed");
 }
 

@@ -120,8 +120,7 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 {
 	struct cordon_request req = CORDON_REQUEST;
 	cleanup_composition struct composition c;
-	struct plan plan = { .argv = options->command, .backend = "process",
-			     .profile = "worktree" };
+	struct plan plan = { .argv = options->command };
 	struct tell_how how = { .json = options->json, .capture = options->capture,
 				.session = true };
 	cleanup_fd int fd = -1;

@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/syscalls.h"
 #include "host/probe.h"
 #include "lib/answer.h"
 #include "lib/live_policy.h"
-#include "lib/run.h"
+#include "lib/request.h"
+#include "lib/warn.h"
 #include "policy/quantity.h"
 #include "super/live.h"
 #include "super/report.h"
@@ -81,7 +83,7 @@ static int leave_caller(struct starting *s, struct cordon_err *err)
 		if (dup2(null, i) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's streams");
 	if (null < 0 || (s->pipe != 3 && dup3(s->pipe, 3, O_CLOEXEC) < 0) ||
-	    syscall(SYS_close_range, 4, ~0u, 0) < 0 || chdir("/") < 0)
+	    sys_close_range(4, ~0u) < 0 || chdir("/") < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot leave the caller's place");
 	s->pipe = 3;
 	return 0;
@@ -233,9 +235,10 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 {
 	s->c->like_container = s->wish->like_container;
 	s->so.limit_output = policy_is_written(&s->c->policy, F_LIMITS_OUTPUT);
-	if (run_request(s->c, req, &s->request, &s->record, err) < 0)
+	if (request_read(s->c, req, &s->request, &s->record, err) < 0)
 		return -1;
 	s->request.session = true;
+	s->request.embedded = !s->o->own_process;
 	s->request.aliases = s->wish->aliases;
 	s->request.n_aliases = s->wish->n_aliases;
 	s->request.hidden = s->wish->hidden;
@@ -264,11 +267,12 @@ static int plan_session(struct starting *s, const struct cordon_request *req,
 
 static int start(struct starting *s, struct cordon_err *err)
 {
+	const struct warner warner = { s->o->warn, s->o->warn_arg };
 	int ends[2], rc;
 
-	run_warn_found(s->c, &s->request, s->o->warn, s->o->warn_arg);
-	run_warn_waived(&s->plan, s->o->warn, s->o->warn_arg);
-	if (run_make_roots(s->c, err) < 0)
+	warn_of_found(&warner, s->c, &s->request);
+	warn_of_plan(&warner, &s->plan);
+	if (request_make_roots(s->c, err) < 0)
 		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make a pipe");

@@ -28,6 +28,25 @@ static int refuse_field(const struct policy *p, enum field_id id, struct cordon_
 	return err_locate(err, p->base.f[id].at);
 }
 
+/* A profile that a file asks for may be a ceiling's, which no option lifts. */
+static int refuse_profile(const struct policy *p, struct cordon_err *err)
+{
+	cleanup_buf struct buf asker = BUF(MAX_DIAG_BYTES);
+	struct place at = p->base.f[F_PROFILE].at;
+
+	if (at.line) {
+		buf_puts(&asker, " (");
+		place_print(at, &asker);
+		buf_putc(&asker, ')');
+	}
+	return err_set(err, CORDON_E_HOST,
+		       "backend none enforces nothing, but the profile is %s%s; %s",
+		       field_words(KIND_PROFILE)[number(p, F_PROFILE)], buf_text(&asker),
+		       at.line ? "use --sandbox process; --no-sandbox is for where no ceiling asks "
+				 "for one"
+			       : "use --no-sandbox to run without any protection");
+}
+
 /* A backend that encloses nothing does for who asks for nothing. */
 static int check_none(const struct policy *p, const struct plan_request *r, struct cordon_err *err)
 {
@@ -38,10 +57,7 @@ static int check_none(const struct policy *p, const struct plan_request *r, stru
 			       "a session needs something that encloses it, and backend none does "
 			       "not; use --sandbox process");
 	if (number(p, F_PROFILE) != PROFILE_UNRESTRICTED)
-		return err_set(err, CORDON_E_HOST,
-			       "backend none enforces nothing, but the profile is %s; "
-			       "use --no-sandbox to run without any protection",
-			       field_words(KIND_PROFILE)[number(p, F_PROFILE)]);
+		return refuse_profile(p, err);
 	if (number(p, F_NETWORK_MODE) == NETWORK_ALLOWLIST)
 		return err_set(err, CORDON_E_HOST,
 			       "network.mode allowlist is not supported by the backend none; "
@@ -95,6 +111,26 @@ static const struct {
 	[PROTECTION_CGROUP] = { FEATURE_CGROUP, 0, 0 },
 };
 static_assert(ARRAY_SIZE(protections) == N_PROTECTIONS, "a protection without a feature");
+
+unsigned plan_find_part(enum host_feature f)
+{
+	static const struct {
+		enum host_feature feature;
+		unsigned bit;
+	} parts[] = {
+		{ FEATURE_NOTIFY, BIT(SECCOMP) },
+		{ FEATURE_TPROXY, BIT(NET) },
+		{ FEATURE_ANYIP, BIT(NET) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].feature == f)
+			return parts[i].bit;
+	for (int i = 0; i < N_PROTECTIONS; i++)
+		if (protections[i].feature == f)
+			return 1u << i;
+	return 0;
+}
 
 unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps,
 			   const struct plan_request *r)
@@ -188,9 +224,9 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 	return false;
 }
 
-/* Is every execution looked at?  A program that is many cannot be masked for one
+/* Must every execution be looked at?  A program that is many cannot be masked for one
  * of them. */
-static bool judges_execs(const struct policy *p, const struct plan_request *r)
+static bool needs_execs(const struct policy *p, const struct plan_request *r)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
 
@@ -200,11 +236,19 @@ static bool judges_execs(const struct policy *p, const struct plan_request *r)
 	return false;
 }
 
+/* Is it?  A mask holds a program, but tells nobody. */
+static bool judges_execs(const struct policy *p, const struct host_caps *caps,
+			 const struct plan_request *r)
+{
+	return needs_execs(p, r) || (p->base.f[F_COMMANDS_BLOCK].n && caps->notify &&
+				     caps->seccomp && !r->embedded);
+}
+
 static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
 			const struct plan_request *r)
 {
 	return !caps->notify && (plan_find_offered(p, caps, r) & BIT(MOUNT)) &&
-	       (has_guarded(p, r) || judges_execs(p, r));
+	       (has_guarded(p, r) || needs_execs(p, r));
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
@@ -354,11 +398,11 @@ static int compile_rule(const struct command_rule *rule, struct plan *plan)
 
 /* What is more than a program, or a part of one, needs the vector of every
  * execution; then the others are judged by it, too. */
-static int compile_blocked(const struct policy *p, const struct plan_request *r, struct plan *plan,
-			   struct cordon_err *err)
+static int compile_blocked(const struct policy *p, const struct host_caps *caps,
+			   const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
-	bool judged = judges_execs(p, r);
+	bool judged = judges_execs(p, caps, r);
 
 	if (v->n && !(plan->clone_flags & CLONE_NEWNS))
 		return err_set(err, CORDON_E_HOST,
@@ -477,7 +521,8 @@ static int compile_enclosed(const struct policy *p, const struct host_caps *caps
 	phases_fit(plan);
 	name_enforcers(p, caps, plan);
 	if (check_counted(plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
-	    compile_blocked(p, r, plan, err) < 0 || settle_guard(p, caps, r, plan, err) < 0)
+	    compile_blocked(p, caps, r, plan, err) < 0 ||
+	    settle_guard(p, caps, r, plan, err) < 0)
 		return -1;
 	return compile_filter(p, caps, r, plan, err);
 }
@@ -498,6 +543,7 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		.live_root = r->live_root,
 		.session = r->session,
 	};
+	struct environment_request environment;
 
 	if (check_built(p, r, err) < 0)
 		return -1;
@@ -513,7 +559,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 		return refuse_for(FEATURE_USERNS, err);
 	if (!plan.bare && compile_enclosed(p, caps, r, &plan, err) < 0)
 		return -1;
-	if (environment_compile(&p->base, r->environ, &plan.net, a, &plan.envp, err) < 0)
+	environment = (struct environment_request){ &p->base, r->environ, &plan, &plan.net };
+	if (environment_compile(&environment, a, &plan.envp, err) < 0)
 		return -1;
 	*ret = plan;
 	return 0;

@@ -31,12 +31,22 @@ struct plan_second_name {
 	const char *path, *other;
 };
 
+/* A link in a folder that a set of files.protect holds. */
+struct plan_held_link {
+	const char *path, *set;
+};
+
+/* Where the host has a symbolic link, in a real folder, and the real path it leads to. */
+struct plan_link {
+	const char *path, *target;
+};
+
 struct plan_request {
 	const char *const *argv;	/* ends with NULL */
 	const char *const *environ;	/* the caller's; ends with NULL; or NULL: not known */
 	const char *cwd;		/* absolute, aliases followed */
 	const char *home;		/* or NULL */
-	const char *own_home;		/* what the machine says it is, or NULL */
+	const char *own_home;		/* where the machine says that it is elsewhere, or NULL */
 	uid_t uid;
 	gid_t gid;
 	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
@@ -50,6 +60,9 @@ struct plan_request {
 	/* Many commands in one place, and every phase: what this machine cannot
 	 * hold, or cannot change while the session lives, is refused. */
 	bool session;
+	/* A session of a host program, of which a copy before an exec would be seen inside: such
+	 * are made only where executions must be judged. */
+	bool embedded;
 	const char *status;		/* the folder with the session's status file, or NULL */
 	const struct plan_alias *aliases;	/* of roots of the policy */
 	size_t n_aliases;
@@ -59,13 +72,24 @@ struct plan_request {
 	/* Besides those that its names say: folders of git, and what a configuration names
 	 * for git to run or read.  Real paths below writable roots. */
 	struct plan_paths git_folders, git_files;
+	/* Those that lead to what could be written by another name. */
+	struct plan_held_link *held_links;
+	size_t n_held_links, cap_held_links;
 	struct plan_second_name *second_names;
 	size_t n_second_names, cap_second_names;
+	/* Where file systems of the kernel are mounted besides /proc, /sys and /dev. */
+	struct plan_paths kernel_mounts;
 	/* Writable roots that lie in another one, where a policy has no place for them; or not. */
 	struct plan_paths named_roots;
+	struct plan_paths file_roots;	/* those of all writable ones that are no folders */
+	/* On the way to roots, to HOME and to the working directory, as those were written. */
+	struct plan_link *links;
+	size_t n_links, cap_links;
 	const char *unshared;		/* a folder that no root may cover; real, or NULL */
 };
 
+/* The protection, as a bit, that a feature is a part of; 0: of none. */
+unsigned plan_find_part(enum host_feature f);
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is
  * not built, is an error that names it (CORDON_E_HOST). */
 int plan_compile(const struct policy *p, const struct host_caps *caps,

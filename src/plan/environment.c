@@ -4,6 +4,10 @@
  */
 #include "plan/environment.h"
 
+#include <sched.h>
+
+#include "base/path.h"
+#include "plan/landlock.h"
 #include "plan/net_inside.h"
 #include "plan/presets.h"
 #include "policy/proxy.h"
@@ -13,6 +17,8 @@ struct environment {
 	struct arena *arena;
 	const char *const *caller;	/* NULL: not known */
 	const struct section *section;
+	const struct plan *plan;
+	const struct plan_net *net;
 	const char **out;
 	size_t n, cap;
 	struct cordon_err *err;
@@ -36,22 +42,27 @@ static bool is_of_proxy(const struct environment *e, struct str name)
 			      proxy_text_takes(&text, name));
 }
 
+bool environment_is_credential(struct str name)
+{
+	char upper[256];
+
+	/* openai_api_key is as good a key; a name that long is none we know. */
+	if (name.n > sizeof(upper))
+		return true;
+	for (size_t i = 0; i < name.n; i++)
+		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
+	for (size_t i = 0; stripped_variables[i]; i++)
+		if (str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))
+			return true;
+	return false;
+}
+
 static bool is_stripped(const struct environment *e, struct str name)
 {
 	const struct field_value *strip = &e->section->f[F_ENV_STRIP];
 
-	char upper[256];
-
-	if (is_of_proxy(e, name))
+	if (is_of_proxy(e, name) || environment_is_credential(name))
 		return true;
-
-	/* openai_api_key is as good a key; a name that long is none we know. */
-	for (size_t i = 0; i < name.n && i < sizeof(upper); i++)
-		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
-	for (size_t i = 0; stripped_variables[i]; i++)
-		if (name.n > sizeof(upper) ||
-		    str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))
-			return true;
 	for (size_t i = 0; i < strip->n; i++)
 		if (str_glob(strip->items[i].text, name))
 			return true;
@@ -157,38 +168,68 @@ static int add_proxy(struct environment *e)
 }
 
 /* http_proxy, NO_PROXY and alike lead to what cannot be reached. */
-static bool is_of_other_proxy(const struct plan_net *net, struct str name)
+static bool is_of_other_proxy(const struct environment *e, struct str name)
 {
-	return net->rung == NET_PROXY && (str_ends(name, "_proxy") || str_ends(name, "_PROXY"));
+	return e->net->rung == NET_PROXY && (str_ends(name, "_proxy") || str_ends(name, "_PROXY"));
 }
 
-static int add_passed(struct environment *e, const struct plan_net *net)
+/* In a root, as far as a plan can tell: whatever is mounted last at a place is there. */
+static bool is_writable_root(const struct plan *p, const char *path)
+{
+	bool writable = false;
+
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (path_within(path, p->mounts[i].target))
+			writable = p->mounts[i].kind == MOUNT_RW;
+	for (size_t i = 0; !(p->clone_flags & CLONE_NEWNS) && i < p->n_accesses; i++)
+		writable |= path_within(path, p->accesses[i].path) &&
+			    (p->accesses[i].rights & LL_MAKE_REG);
+	return writable;
+}
+
+/* A private place is empty, and programs take /tmp where no folder is named: what the caller
+ * names is there inside only where it is in a root. */
+static bool is_lost_folder(const struct environment *e, struct str name, const char *value)
+{
+	static const char *const names[] = { "TMPDIR", "TMP", "TEMP" };
+	const char *path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!e->plan->bare && str_is(name, names[i])) {
+			path = path_normal(e->arena, str_from(value), e->plan->cwd);
+			return !path || !is_writable_root(e->plan, path);
+		}
+	return false;
+}
+
+static int add_passed(struct environment *e)
 {
 	for (size_t i = 0; e->caller && e->caller[i]; i++) {
 		const char *entry = e->caller[i];
 		struct str name = name_of(entry);
 
 		if (name.n && entry[name.n] == '=' && is_passed(e, name) && !is_set(e, name) &&
-		    !is_stripped(e, name) && !is_of_other_proxy(net, name) &&
+		    !is_stripped(e, name) && !is_of_other_proxy(e, name) &&
+		    !is_lost_folder(e, name, entry + name.n + 1) &&
 		    add(e, arena_strndup(e->arena, entry, strlen(entry))) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int environment_compile(const struct section *s, const char *const *environ,
-			const struct plan_net *net, struct arena *a, const char *const **ret,
-			struct cordon_err *err)
+int environment_compile(const struct environment_request *r, struct arena *a,
+			const char *const **ret, struct cordon_err *err)
 {
-	struct environment e = { .arena = a, .caller = environ, .section = s, .err = err };
-	const struct field_value *set = &s->f[F_ENV_SET];
+	struct environment e = { .arena = a, .caller = r->environ, .section = r->section,
+				 .plan = r->plan, .net = r->net, .err = err };
+	const struct field_value *set = &r->section->f[F_ENV_SET];
 
-	if (add_passed(&e, net) < 0)
+	if (add_passed(&e) < 0)
 		return -1;
 	for (size_t i = 0; i < set->n; i++)
 		if (!is_stripped(&e, set->items[i].text) && add_set(&e, &set->items[i]) < 0)
 			return -1;
-	if (net->rung == NET_PROXY && add_proxy(&e) < 0)
+	if (r->net->rung == NET_PROXY && add_proxy(&e) < 0)
 		return -1;
 	if (add(&e, "") < 0)
 		return -1;

@@ -376,6 +376,21 @@ static void add_network(struct files *f)
 
 /* The kernel's own file systems: the host's processes, its devices and its
  * settings are not files that a root could mean. */
+static int refuse_kernel(struct files *f, enum field_id id, const char *path)
+{
+	const struct field_value *v = files_list(f, id);
+
+	for (size_t n = 0; n < v->n; n++)
+		if (path_within(v->items[n].text.s, path) &&
+		    !path_within(v->items[n].text.s, "/dev/shm")) {
+			err_set(f->err, CORDON_E_HOST,
+				"'%s' is the kernel's and cannot be a root; the command has /proc "
+				"and /dev of its own", v->items[n].text.s);
+			return err_locate(f->err, v->items[n].at);
+		}
+	return 0;
+}
+
 static int check_roots(struct files *f)
 {
 	static const struct {
@@ -383,6 +398,7 @@ static int check_roots(struct files *f)
 		const char *path;
 	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
 		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
+	const struct plan_paths *mounts = &f->request->kernel_mounts;
 
 	if (files_is_within(f, F_FILES_WRITE, "/")) {
 		err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root; name a "
@@ -390,19 +406,13 @@ static int check_roots(struct files *f)
 		/* No other root is beside one that has them all [M1]. */
 		return err_locate(f->err, files_list(f, F_FILES_WRITE)->items[0].at);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
-		const struct field_value *v = files_list(f, closed[i].id);
-
-		for (size_t n = 0; n < v->n; n++)
-			if (path_within(v->items[n].text.s, closed[i].path) &&
-			    !path_within(v->items[n].text.s, "/dev/shm")) {
-				err_set(f->err, CORDON_E_HOST,
-					"'%s' is the kernel's and cannot be a root; the command "
-					"has a %s of its own",
-					v->items[n].text.s, closed[i].path);
-				return err_locate(f->err, v->items[n].at);
-			}
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++)
+		if (refuse_kernel(f, closed[i].id, closed[i].path) < 0)
+			return -1;
+	for (size_t i = 0; i < mounts->n; i++)
+		if (refuse_kernel(f, F_FILES_WRITE, mounts->paths[i]) < 0 ||
+		    refuse_kernel(f, F_FILES_READ, mounts->paths[i]) < 0)
+			return -1;
 	return 0;
 }
 
@@ -498,6 +508,26 @@ static int add_aliases(struct files *f)
 	return 0;
 }
 
+static bool is_aliased(const struct plan_request *r, const char *path)
+{
+	for (size_t i = 0; i < r->n_aliases; i++)
+		if (path_within(path, r->aliases[i].path) || path_within(r->aliases[i].path, path))
+			return true;
+	return false;
+}
+
+/* What was named by way of a link has that name inside, too.  Last: whatever else stands
+ * there stays.  Behind a link is nothing that is not seen without it. */
+static void add_links(struct files *f)
+{
+	const struct plan_request *r = f->request;
+
+	for (size_t i = 0; !f->whole && i < r->n_links; i++)
+		if (!is_aliased(r, r->links[i].path))
+			files_add_mount(f, MOUNT_LINK, r->links[i].target, r->links[i].path)
+				->optional = true;
+}
+
 /* Of a session.  The host's /dev has no such name, and nothing is made there. */
 static int add_status(struct files *f)
 {
@@ -551,7 +581,10 @@ int files_compile(const struct policy *p, const struct plan_request *r,
 	add_network(&f);
 	if (files_add_protected(&f) < 0 || files_add_masks(&f) < 0)
 		return -1;
-	if (files_hide_all(&f) < 0 || add_aliases(&f) < 0 || (f.in_place && check_in_place(&f) < 0))
+	if (files_hide_all(&f) < 0 || add_aliases(&f) < 0)
+		return -1;
+	add_links(&f);
+	if (f.in_place && check_in_place(&f) < 0)
 		return -1;
 	if (!plan->landlock)
 		plan->n_accesses = 0;

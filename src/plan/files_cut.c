@@ -84,17 +84,22 @@ static void protect_git_folder(struct files *f, const char *root)
 				files_below(f, root, guard_worktrees[i]), CAUSE_SET, "git" });
 }
 
+/* Nothing is below a file; and where a name below it is guarded, no file may be made. */
+static bool is_file(const struct files *f, const char *root)
+{
+	for (size_t i = 0; i < f->request->file_roots.n; i++)
+		if (strcmp(f->request->file_roots.paths[i], root) == 0)
+			return true;
+	return false;
+}
+
 static void add_protected_sets(struct files *f, const char *root)
 {
-	static const struct {
-		const char *word;
-		const char *const *names;
-	} sets[] = { { "git", protect_git }, { "agent-config", protect_agent },
-		     { "shell-rc", protect_shell } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		if (files_has_word(f, F_FILES_PROTECT, sets[i].word))
-			protect_below(f, root, sets[i].names, sets[i].word);
+	if (is_file(f, root))
+		return;
+	for (const struct protected_set *s = protected_sets; s->word; s++)
+		if (files_has_word(f, F_FILES_PROTECT, s->word))
+			protect_below(f, root, s->names, s->word);
 	if (files_has_word(f, F_FILES_PROTECT, "git")) {
 		protect_git_file(f, root);
 		if (str_ends(str_from(root), ".git"))
@@ -156,22 +161,31 @@ static int add_pattern(struct files *f, enum field_id id, const char *pattern, b
 	return 0;
 }
 
-/* Below each writable root, and below HOME where one has it, or lies in it. */
-static void protect_roots(struct files *f)
+/* Where a writable root has it, or lies in it. */
+static void protect_home(struct files *f, const char *home)
 {
 	const struct field_value *write = files_list(f, F_FILES_WRITE);
-	const char *home = f->request->home;
 	bool in_home = false;
 
-	for (size_t i = 0; i < write->n && !f->crowded; i++) {
+	for (size_t i = 0; home && i < write->n; i++) {
 		const char *root = write->items[i].text.s;
 
-		add_protected_sets(f, root);
-		in_home |= home && strcmp(home, root) != 0 &&
+		in_home |= strcmp(home, root) != 0 &&
 			   (path_within(home, root) || path_within(root, home));
 	}
 	if (in_home)
 		add_protected_sets(f, home);
+}
+
+/* Below each writable root, and below HOME and the caller's own. */
+static void protect_roots(struct files *f)
+{
+	const struct field_value *write = files_list(f, F_FILES_WRITE);
+
+	for (size_t i = 0; i < write->n && !f->crowded; i++)
+		add_protected_sets(f, write->items[i].text.s);
+	protect_home(f, f->request->home);
+	protect_home(f, f->request->own_home);
 	for (size_t i = 0; i < f->request->named_roots.n; i++)
 		if (files_is_within(f, F_FILES_WRITE, f->request->named_roots.paths[i]))
 			add_protected_sets(f, f->request->named_roots.paths[i]);
@@ -180,6 +194,9 @@ static void protect_roots(struct files *f)
 	for (size_t i = 0; i < f->request->git_files.n; i++)
 		if (!has_root_in(f, F_FILES_WRITE, f->request->git_files.paths[i]))
 			protect(f, f->request->git_files.paths[i], CAUSE_SET, "git");
+	for (size_t i = 0; i < f->request->n_held_links; i++)
+		protect(f, f->request->held_links[i].path, CAUSE_SET,
+			f->request->held_links[i].set);
 }
 
 /* An entry of the policy: as it is written, what it leads to, and where else that is. */
@@ -317,10 +334,8 @@ static void mask_for_root(struct files *f)
 
 int files_add_masks(struct files *f)
 {
-	const char *home = f->request->home, *own = f->request->own_home;
-
-	if (mask_credentials(f, home) < 0 ||
-	    (own && (!home || strcmp(home, own) != 0) && mask_credentials(f, own) < 0))
+	if (mask_credentials(f, f->request->home) < 0 ||
+	    mask_credentials(f, f->request->own_home) < 0)
 		return -1;
 	if (f->plan->uid == 0)
 		mask_for_root(f);
@@ -365,12 +380,24 @@ static bool hide(struct files *f, const char *path)
 	return true;
 }
 
+/* The host's processes, settings and devices in a folder that somebody can chroot to: they
+ * are no files of a root, whatever is mounted there. */
+static void mask_kernel(struct files *f)
+{
+	const struct plan_paths *mounts = &f->request->kernel_mounts;
+
+	for (size_t i = 0; i < mounts->n; i++)
+		if (is_covered(f->plan, mounts->paths[i]))
+			mask(f, mounts->paths[i]);
+}
+
 /* Whoever sees the folder of live runs could end them; whoever can write the log
  * could change what it says. */
 int files_hide_all(struct files *f)
 {
 	const struct plan_request *r = f->request;
 
+	mask_kernel(f);
 	f->plan->mask_live_root = !r->live_is_link && hide(f, f->plan->live_root);
 	for (size_t i = 0; i < r->own.n; i++)
 		hide(f, r->own.paths[i]);

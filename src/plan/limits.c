@@ -29,7 +29,7 @@ void limits_compile(const struct policy *p, const struct section *s, struct plan
 		.disk = s->f[F_LIMITS_DISK].number,
 		.roots = counts_roots(p, s) ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
 		.open_files = s->f[F_LIMITS_OPEN_FILES].number,
-		.grace_ms = 80,
+		.grace_ms = 75,
 	};
 }
 

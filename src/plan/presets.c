@@ -109,6 +109,11 @@ const char *const protect_shell[] = {
 	".rhosts", ".shosts", ".forward", NULL
 };
 
+const struct protected_set protected_sets[] = { { "git", protect_git },
+						{ "agent-config", protect_agent },
+						{ "shell-rc", protect_shell },
+						{ NULL, NULL } };
+
 const char *const credentials[] = {
 	".ssh", ".aws", ".azure", ".gnupg", ".netrc", ".git-credentials", ".pypirc", ".npmrc",
 	".yarnrc.yml", ".pgpass", ".my.cnf", ".docker/config.json", ".kube", ".config/gh",
@@ -149,27 +154,49 @@ const char *const root_folders[] = {
 	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/apt/auth.conf.d", NULL
 };
 
+/* A name that ordinary programs need without a secret in it is in none of these: *_TOKEN_FILE
+ * and *_KEY_FILE are paths, *_TOKENS is a number, GPG_KEY and CACHE_KEY are public,
+ * SUPABASE_ANON_KEY is, too, and BUNDLE_*__* is more than hosts. */
 const char *const stripped_variables[] = {
 	"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_SECRET_ACCESS_KEY",
-	"GITHUB_TOKEN", "*_API_KEY", "*_API_KEYS", "*_API_TOKEN", "*_API_SECRET", "*_ACCESS_TOKEN",
-	/* the same names without an owner, with a number, or run together */
-	"API_KEY", "API_TOKEN", "API_SECRET", "ACCESS_TOKEN", "AUTH_TOKEN", "SECRET_KEY",
-	"PRIVATE_KEY", "CLIENT_SECRET", "PASSWORD", "PASSWD", "*APIKEY", "*APIKEYS", "*_API_KEY_*",
-	"*_SECRETKEY", "*_ACCESSKEY", "*_ACCESS_KEY", "OPENAI_KEY*", "ANTHROPIC_KEY*",
-	"*_OPENAI_KEY*",
-	"GH_PAT", "*_PAT", "HUB_TOKEN", "BEARER_TOKEN", "*_BEARER_TOKEN", "*_OAUTH_TOKEN",
-	"*_AUTH_TOKEN", "*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SECRET_KEY", "*_SECRET_ACCESS_KEY",
-	"*_CLIENT_SECRET", "*_PRIVATE_KEY", "*_ACCESS_KEY_ID", "AWS_*KEY*", "AWS_*TOKEN*",
-	"AZURE_*SECRET*", "AZURE_*KEY*", "OPENAI_*TOKEN*", "ANTHROPIC_*TOKEN*", "CLAUDE_*TOKEN*",
-	"CLAUDE_*KEY*", "GEMINI_*KEY*", "GEMINI_*TOKEN*", "GOOGLE_*KEY*", "LITELLM_*KEY*",
-	"*_MASTER_KEY", "GH_TOKEN", "GH_*TOKEN", "GITHUB_*TOKEN", "GITHUB_PAT", "GITLAB_*TOKEN",
-	"CI_JOB_TOKEN", "CI_JOB_JWT*", "ACTIONS_*TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN",
-	"PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTR*TOKEN", "HF_TOKEN", "HUGGING*TOKEN",
-	"REPLICATE_*", "WANDB_API_KEY", "SLACK_*TOKEN", "DISCORD_*TOKEN", "TELEGRAM_*TOKEN",
-	"STRIPE_*KEY", "TWILIO_*TOKEN", "VAULT_TOKEN", "CLOUDFLARE_*TOKEN", "DIGITALOCEAN_*TOKEN",
-	"HEROKU_*KEY", "NETLIFY_*TOKEN", "VERCEL_TOKEN", "DATABRICKS_TOKEN", "SNYK_TOKEN",
-	"SENTRY_AUTH_TOKEN", "DOCKER_AUTH_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS",
-	"*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_SECRET", "PGPASSWORD", "MYSQL_PWD",
-	"REDISCLI_AUTH", "NPM_CONFIG_*AUTH*", "GOOGLE_CREDENTIALS", "KRB5CCNAME",
-	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS", "GPG_AGENT_INFO",
-	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL };
+	"GITHUB_TOKEN",
+	/* tokens and sessions */
+	"TOKEN", "API_TOKEN", "*_API_TOKEN", "ACCESS_TOKEN", "*_ACCESS_TOKEN", "*_ACCESSTOKEN",
+	"AUTH_TOKEN", "*_AUTH_TOKEN", "BEARER_TOKEN", "*_BEARER_TOKEN", "*_OAUTH_TOKEN",
+	"*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SERVICE_ACCOUNT_TOKEN", "*_BOT_TOKEN",
+	"*_DEPLOY_TOKEN", "*_HTTP_TOKEN", "*_ID_TOKEN",
+	"AWS_*TOKEN*", "OPENAI_*TOKEN*", "ANTHROPIC_*TOKEN*", "CLAUDE_*TOKEN*", "GEMINI_*TOKEN*",
+	"COPILOT_*TOKEN", "HF_TOKEN", "HUB_TOKEN", "HUGGING*TOKEN", "MODAL_TOKEN_*",
+	"OCTOAI_TOKEN", "GH_*TOKEN", "GITHUB*TOKEN", "GITLAB*TOKEN", "BITBUCKET_*TOKEN",
+	"ACTIONS_*TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT*", "CIRCLE*TOKEN", "TRAVIS_TOKEN",
+	"BUILDKITE_*TOKEN", "CODECOV_TOKEN", "COVERALLS_*TOKEN", "SONAR_TOKEN", "SNYK_TOKEN",
+	"NPM_TOKEN", "PYPI_TOKEN", "CARGO_REGISTR*TOKEN", "TFE_TOKEN", "TF_TOKEN_*",
+	"CLOUDFLARE_*TOKEN", "DATABRICKS_TOKEN", "DIGITALOCEAN_*TOKEN", "DOPPLER_TOKEN",
+	"FLY_*TOKEN", "HCLOUD_TOKEN", "INFISICAL_TOKEN", "LINODE_*TOKEN", "NETLIFY_*TOKEN",
+	"NOMAD_TOKEN", "RAILWAY_*TOKEN", "RENDER_*TOKEN", "VAULT_TOKEN", "VERCEL_*TOKEN",
+	"DISCORD_*TOKEN", "FIGMA_*TOKEN", "JIRA_*TOKEN", "NOTION_*TOKEN", "SHOPIFY_*TOKEN",
+	"SLACK_*TOKEN", "TELEGRAM_*TOKEN", "TWILIO_*TOKEN", "GH_PAT", "*_PAT",
+	"BW_SESSION", "OP_SESSION_*",
+	/* keys: with an owner, without one, with a number, or run together */
+	"API_KEY", "*_API_KEY", "*_API_KEYS", "*_API_KEY_*", "*APIKEY", "*APIKEYS",
+	"ACCESS_KEY", "*_ACCESS_KEY", "*_ACCESSKEY", "*_ACCESS_KEY_ID", "SECRET_KEY",
+	"*_SECRET_KEY", "*_SECRETKEY", "SECRET_KEY_BASE", "PRIVATE_KEY",
+	"*_PRIVATE_KEY", "*_MASTER_KEY", "*_ADMIN_KEY", "APP_KEY", "*_APP_KEY", "*_LICENSE_KEY",
+	"*_SERVICE_KEY", "*_SERVICE_ROLE_KEY", "*_ACCOUNT_KEY",
+	"*_AUTH_KEY", "*_AUTHKEY", "*_DEPLOY_KEY", "*_SIGNING_KEY", "*_ENCRYPTION_KEY",
+	"*_KEY_CONTENT", "OPENAI_KEY*", "*_OPENAI_KEY*", "ANTHROPIC_KEY*", "AWS_*KEY*",
+	"AZURE_*KEY*", "CLAUDE_*KEY*", "FAL_*KEY*", "GEMINI_*KEY*", "GOOGLE_*KEY*",
+	"HEROKU_*KEY", "LITELLM_*KEY*", "STRIPE_*KEY", "SUPABASE_KEY", "QIANFAN_AK",
+	"QIANFAN_SK", "REPLICATE_*",
+	/* passwords and secrets */
+	"PASSWORD", "PASSWD", "*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "DB_PASS", "SMTP_PASS",
+	"PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "*_SECRET",
+	"AZURE_*SECRET*",
+	/* what holds one among other things */
+	"*_CONNECTION_STRING", "*_WEBHOOK", "*_WEBHOOK_URL", "DOCKER_AUTH_CONFIG",
+	"COMPOSER_AUTH", "NPM_CONFIG_*AUTH*", "BUNDLE_*__COM", "BUNDLE_*__ORG", "BUNDLE_*__NET",
+	"BUNDLE_*__IO", "BUNDLE_*__DEV", "GOOGLE_CREDENTIALS",
+	"GOOGLE_APPLICATION_CREDENTIALS",
+	/* what leads to somebody who has one */
+	"KRB5CCNAME", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS",
+	"GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL };

@@ -21,6 +21,11 @@ extern const char *const protect_git_folder_names[];
 extern const char *const guard_worktrees[];
 extern const char *const protect_agent[];
 extern const char *const protect_shell[];
+/* The words for those; ends with an empty one. */
+extern const struct protected_set {
+	const char *word;
+	const char *const *names;
+} protected_sets[];
 /* agent-config: names of policies, in any folder.  Kept in step with project_policies
  * of lib/compose.c. */
 extern const char *const protect_anywhere[];

@@ -112,6 +112,9 @@ static void start_line(struct buf *out, const char *what, const char *kind, cons
 
 static void print_mount(const struct plan_mount *m, struct buf *out)
 {
+	const char *condition = m->kind == MOUNT_LINK ? ", if nothing else is there"
+						      : ", if it is there";
+
 	start_line(out, "mount", mount_words[m->kind], m->target);
 	if (m->kind == MOUNT_LINK) {
 		buf_puts(out, " to ");
@@ -120,7 +123,7 @@ static void print_mount(const struct plan_mount *m, struct buf *out)
 	if (m->kind == MOUNT_TMPFS && m->size != INT64_MAX)
 		buf_printf(out, " of %" PRId64 " bytes", m->size);
 	buf_printf(out, ": %s%s\n", mount_features[m->kind],
-		   m->optional ? ", if it is there" : "");
+		   m->optional ? condition : "");
 }
 
 /* The ABI, and what later ones hold and this one does not. */

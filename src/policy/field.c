@@ -117,6 +117,17 @@ bool field_leads_out(enum field_id id)
 	return id == F_NETWORK_HOST_PORTS || id == F_NETWORK_UDP_ALLOW;
 }
 
+bool field_is_top(struct str key)
+{
+	for (int id = 0; id < N_FIELDS; id++) {
+		struct str table = field_table((enum field_id)id);
+
+		if (table.n ? str_eq(key, table) : str_is(key, fields[id].key))
+			return true;
+	}
+	return str_is(key, "phase");
+}
+
 enum field_id field_find(struct str key)
 {
 	for (int id = 0; id < N_FIELDS; id++)

@@ -96,6 +96,8 @@ bool field_leads_out(enum field_id id);
 /* The table it stands in ("network"), or "" for the top; and its last part. */
 struct str field_table(enum field_id id);
 const char *field_leaf(enum field_id id);
+/* Does it stand at the top of a native policy: a field, or a table of fields or phases? */
+bool field_is_top(struct str key);
 /* N_FIELDS when there is none. */
 enum field_id field_find(struct str key);
 

@@ -35,6 +35,15 @@ static void list_words(const char *const *words, struct buf *out)
 		buf_printf(out, "%s%s", i ? ", " : "", words[i]);
 }
 
+static bool is_known(enum field_id id, struct str text)
+{
+	const char *const *words = field_words(fields[id].kind);
+
+	while (*words && !str_is(text, *words))
+		words++;
+	return *words != NULL;
+}
+
 static int unknown_word(struct reader *r, enum field_id id, struct str word, struct place at)
 {
 	const char *const *words = field_words(fields[id].kind);
@@ -83,6 +92,45 @@ void read_check_keys(struct reader *r, const struct value *table, const char *co
 		else
 			diag_error(r->diags, at, "unknown key '%.*s'%s; remove it", STR_FMT(m->key),
 				   where);
+	}
+}
+
+/* profile with one of its words, [network] with a key `mode`, …: not every `profile` that
+ * another program has. */
+static bool holds_field(const struct member *m)
+{
+	enum field_id id = field_find(m->key);
+
+	if (id != N_FIELDS)
+		return m->value.kind != VALUE_STRING || is_known(id, m->value.string);
+	for (size_t i = 0; m->value.kind == VALUE_TABLE && i < m->value.table.n; i++) {
+		cleanup_buf struct buf key = BUF(256);
+
+		buf_printf(&key, "%.*s.%.*s", STR_FMT(m->key),
+			   STR_FMT(m->value.table.members[i].key));
+		if (field_find(str_from(buf_text(&key))) != N_FIELDS)
+			return true;
+	}
+	return false;
+}
+
+void read_check_top(struct reader *r, const struct value *root, const char *own)
+{
+	const char *const words[] = { own, NULL };
+
+	for (size_t i = 0; i < root->table.n; i++) {
+		const struct member *m = &root->table.members[i];
+		struct place at = { r->file, m->line, m->col };
+
+		if (str_is(m->key, own))
+			continue;
+		if (r->n_guesses++ < 4 * MAX_DIAGS && read_nearest(m->key, words))
+			diag_error(r->diags, at, "unknown key '%.*s'; did you mean '%s'?",
+				   STR_FMT(m->key), own);
+		else if (holds_field(m))
+			diag_error(r->diags, at, "'%.*s' belongs to cordon.toml, and would be "
+				   "ignored here; name the dialect that this is",
+				   STR_FMT(m->key));
 	}
 }
 
@@ -140,6 +188,29 @@ static int expand(struct reader *r, struct str *path, struct place at)
 	return 0;
 }
 
+/* Remember how a root was written, if that is not what it is. */
+static int note_written(struct reader *r, struct str text, const char *path, struct place at)
+{
+	struct written_paths *w = r->written;
+	struct arena *a = r->policy->arena;
+	const char *whole, **items;
+
+	if (!w || str_is(text, path))
+		return 0;
+	whole = path_normal(a, text, r->base_dir);
+	if (whole && strcmp(whole, path) == 0)
+		return 0;
+	/* With its `..`, which lead elsewhere behind a link. */
+	whole = str_starts(text, "/") ? arena_strndup(a, text.s, text.n) :
+					arena_printf(a, "%s/%.*s", r->base_dir, STR_FMT(text));
+	items = arena_grow(a, w->items, w->n, &w->cap, sizeof(*items));
+	if (!whole || !items)
+		return diag_error(r->diags, at, "out of memory");
+	w->items = items;
+	w->items[w->n++] = whole;
+	return 0;
+}
+
 static int item_root(struct reader *r, enum field_id id, struct str text, struct item *ret)
 {
 	struct cordon_err err;
@@ -160,7 +231,7 @@ static int item_root(struct reader *r, enum field_id id, struct str text, struct
 				  "'%.*s' leads to '%.300s', which cannot be written in a policy",
 				  STR_FMT(text), path);
 	ret->text = str_from(path);
-	return 0;
+	return note_written(r, text, path, ret->at);
 }
 
 /* Is one of the parts between slashes this one? */
@@ -236,15 +307,6 @@ static int item_word(struct reader *r, enum field_id id, struct str text, struct
 			return 0;
 		}
 	return unknown_word(r, id, text, ret->at);
-}
-
-static bool is_known(enum field_id id, struct str text)
-{
-	const char *const *words = field_words(fields[id].kind);
-
-	while (*words && !str_is(text, *words))
-		words++;
-	return *words != NULL;
 }
 
 /* A set's name is a bare word; everything with a slash or a dot is a path.  So is any other

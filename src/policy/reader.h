@@ -10,6 +10,12 @@
 #include "policy/model.h"
 #include "text/value.h"
 
+/* Absolute, with the links and dots that somebody wrote. */
+struct written_paths {
+	const char **items;
+	size_t n, cap;
+};
+
 struct reader {
 	struct policy *policy;
 	struct diags *diags;
@@ -17,6 +23,7 @@ struct reader {
 	const char *base_dir;	/* what relative paths start from; absolute */
 	const char *cwd;	/* the same for dialects that start from the caller's place */
 	const char *home;	/* what ~ means, or NULL */
+	struct written_paths *written;	/* of roots that have another path; or NULL */
 	/* A variable of the caller's environment, or NULL. */
 	const char *(*env)(const char *name);
 	/* Keys that the dialect's own program ignores are warnings, not errors. */
@@ -56,6 +63,9 @@ int read_strings(struct reader *r, const struct value *v, const char *key,
  * naming the nearest known one. */
 void read_check_keys(struct reader *r, const struct value *table, const char *const *known,
 		     const char *where);
+/* The same for the top of a file that is another program's but for the key `own`: report
+ * what is written for `own`, or is a field of cordon.toml, and would be ignored. */
+void read_check_top(struct reader *r, const struct value *root, const char *own);
 /* The word of `words` (ends with NULL) nearest to a misspelt one, or NULL. */
 const char *read_nearest(struct str word, const char *const *words);
 

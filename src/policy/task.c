@@ -108,6 +108,9 @@ static void check_keys(struct reader *r, const struct value *table, const char *
 			odd_key(r, m, where,
 				"the network is set by network_mode and allowed_hosts of "
 				"[environment], [agent] and [verifier]");
+		} else if (!*where && field_is_top(m->key)) {
+			odd_key(r, m, where,
+				"it belongs to cordon.toml, and would be ignored in a task");
 		}
 	}
 }

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/syscalls.h"
+
 int aside_keep_only(const int *fds, size_t n, struct cordon_err *err)
 {
 	unsigned from = 0;
@@ -20,7 +22,7 @@ int aside_keep_only(const int *fds, size_t n, struct cordon_err *err)
 		for (size_t i = 0; i < n; i++)
 			if (fds[i] >= 0 && (unsigned)fds[i] >= from && (unsigned)fds[i] < next)
 				next = (unsigned)fds[i];
-		if (next > from && close_range(from, next == UINT_MAX ? next : next - 1, 0) < 0)
+		if (next > from && sys_close_range(from, next == UINT_MAX ? next : next - 1) < 0)
 			return err_sys(err, CORDON_E_HOST, "cannot close descriptors");
 		if (next == UINT_MAX)
 			return 0;

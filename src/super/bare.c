@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/signals.h"
 #include "super/caller.h"
 #include "super/report.h"
 #include "super/run_priv.h"
@@ -94,7 +95,10 @@ static int start(struct bare *b, struct cordon_err *err)
 
 static void send_signal(const struct bare *b, int signal)
 {
-	kill(b->own_group ? -b->pid : b->pid, signal);
+	if (b->own_group)
+		signal_command(b->pid, signal);
+	else
+		kill(b->pid, signal);
 }
 
 static void stop_for(struct bare *b, enum limit_kind why)
@@ -159,10 +163,14 @@ static int loop(struct bare *b, struct cordon_err *err)
 		run_report_write(b->reporter);
 		if (!stdio_move(&b->stdio))
 			stop_for(b, LIMIT_OUTPUT);
-		if (run_now_us() >= b->deadline_us)
+		if (run_now_us() >= b->deadline_us) {
 			stop_for(b, LIMIT_WALL);
-		if (run_now_us() >= b->kill_at_us)
+			b->deadline_us = INT64_MAX;
+		}
+		if (run_now_us() >= b->kill_at_us) {
 			send_signal(b, SIGKILL);
+			b->kill_at_us = INT64_MAX;
+		}
 	}
 	return 0;
 }

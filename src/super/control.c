@@ -198,10 +198,10 @@ int control_send(int fd, struct control_out *o, struct cordon_err *err)
 	}
 	if (n) {
 		msg.msg_control = &room;
-		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		msg.msg_controllen = (socklen_t)CMSG_SPACE(n * sizeof(int));
 		room.head.cmsg_level = SOL_SOCKET;
 		room.head.cmsg_type = SCM_RIGHTS;
-		room.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+		room.head.cmsg_len = (socklen_t)CMSG_LEN(n * sizeof(int));
 		memcpy(CMSG_DATA(&room.head), list, n * sizeof(int));
 	}
 	if (sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

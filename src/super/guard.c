@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "super/aside.h"
@@ -196,7 +197,6 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 {
 	struct cordon_err err = { 0 };
 
-	guard_keep_cpu(&s->worker);
 	if (become(s, &err) == 0)
 		loop(&s->worker);
 	else
@@ -236,6 +236,7 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	struct guard_pair *pair = &g->pairs[g->n_pairs];
 	struct start s = { .o = &g->o, .parent = getpid(), .is_later = g->n_pairs > 0 };
 	int socks[2], pipe_fds[2], rc;
+	cpu_set_t all;
 
 	*pair = (struct guard_pair){ .actor.pidfd = -1, .reader.pidfd = -1, .trouble = -1 };
 	g->n_pairs++;
@@ -251,12 +252,16 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
-	/* The command is being loaded on another. */
-	if (g->o.is_early && g->n_pairs == 1)
+	/* The command is being loaded on another; behind it they would wait for its first call. */
+	cpus_read(&all);
+	if (g->o.is_early && g->n_pairs == 1) {
 		guard_choose_cpu(&s.worker);
+		guard_keep_cpu(&s.worker);
+	}
 	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
 	if (rc == 0)
 		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
+	(void)!cpus_use(&all);
 	close(s.trouble);
 	close(socks[0]);
 	close(socks[1]);
@@ -328,22 +333,19 @@ static int make_shared(struct guard *g, struct cordon_err *err)
 {
 	void *at = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pthread_rwlockattr_t attr;
-	int rc;
+	pthread_rwlockattr_t many;
+	pthread_mutexattr_t one;
 
 	if (at == MAP_FAILED)
 		return err_nomem(err);
 	g->shared = at;
-	rc = pthread_rwlockattr_init(&attr);
-	if (rc == 0)
-		rc = pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	/* Without this, a stream of creations could keep a rename out for ever. */
-	if (rc == 0)
-		rc = pthread_rwlockattr_setkind_np(&attr,
-						   PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	if (rc == 0)
-		rc = pthread_rwlock_init(&g->shared->lock, &attr);
-	return rc == 0 ? 0 : err_set(err, CORDON_E_HOST, "cannot make the guard's lock");
+	if (pthread_rwlockattr_init(&many) != 0 || pthread_mutexattr_init(&one) != 0 ||
+	    pthread_rwlockattr_setpshared(&many, PTHREAD_PROCESS_SHARED) != 0 ||
+	    pthread_mutexattr_setpshared(&one, PTHREAD_PROCESS_SHARED) != 0 ||
+	    pthread_rwlock_init(&g->shared->lock, &many) != 0 ||
+	    pthread_mutex_init(&g->shared->turn, &one) != 0)
+		return err_set(err, CORDON_E_HOST, "cannot make the guard's lock");
+	return 0;
 }
 
 static int make_denials(struct guard *g, struct cordon_err *err)

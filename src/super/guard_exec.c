@@ -204,6 +204,17 @@ static void add_known(const struct guard_commands *c, struct exec_view *view, de
 		exec_view_add(view, str_from(f->name));
 }
 
+/* A mask has no name but those of its place, where the program stands outside.  What is
+ * refused for that the mask would refuse, too. */
+static void add_masked(const struct guard_commands *c, struct exec_view *view,
+		       const struct guard_program *p)
+{
+	struct stat st;
+
+	if (p->is_mask && stat(p->path, &st) == 0)
+		add_known(c, view, st.st_dev, st.st_ino);
+}
+
 /* Before: the path, argv[0], the file that the path leads to. */
 static const struct plan_rule *judge_call(const struct guard_exec *e)
 {
@@ -218,6 +229,7 @@ static const struct plan_rule *judge_call(const struct guard_exec *e)
 		exec_view_add(&view, view.words[0]);
 	exec_view_add(&view, str_from(p->path));
 	add_known(e->w->commands, &view, (dev_t)p->dev, (ino_t)p->ino);
+	add_masked(e->w->commands, &view, p);
 	rule = exec_find_rule(e->w->commands->plan, &view);
 	if (rule || !exec_parse_script((struct str){ p->head, p->n_head }, &interpreter, &argument))
 		return rule;
@@ -342,9 +354,9 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 
 /* --- letting it go on ------------------------------------------------------- */
 
-static void report_rule(const struct guard_exec *e, const struct plan_rule *rule, const char *shown)
+static uint32_t number_of(const struct guard_exec *e, const struct plan_rule *rule)
 {
-	guard_report(e->w, 1 + (size_t)(rule - e->w->commands->plan->rules), NULL, shown);
+	return 1 + (uint32_t)(rule - e->w->commands->plan->rules);
 }
 
 /* May the program that stands there begin? */
@@ -362,7 +374,7 @@ static bool examine(const struct guard_exec *e, pid_t pid)
 		return true;
 	(void)!vector_take(e->vector, proc);
 	show(e->vector, shown);
-	report_rule(e, rule, shown);
+	guard_report(e->w, &(struct guard_denial){ .rule = number_of(e, rule) }, shown);
 	return false;
 }
 
@@ -420,6 +432,8 @@ void guard_answer_exec(const struct guard_exec *e)
 		go_on(e);
 		return;
 	}
-	report_rule(e, rule, shown[0] ? shown : e->path);
+	guard_report(e->w, &(struct guard_denial){ .rule = number_of(e, rule), .thread = e->tid,
+						   .path = str_hash(str_from(e->path), 0) },
+		     shown[0] ? shown : e->path);
 	guard_answer(e->w->listener, e->id, -EACCES);
 }

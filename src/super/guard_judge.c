@@ -27,6 +27,19 @@ static const char *find_tail(const char *path, size_t n)
 	return n ? NULL : at;
 }
 
+/* Are these the names in a path, and all of them?  Each has a slash before it. */
+static bool fits(const struct str *parts, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = *path ? strcspn(path + 1, "/") : 0;
+
+		if (!len || !name_matches(parts[i], (struct str){ path + 1, len }))
+			return false;
+		path += 1 + len;
+	}
+	return !*path;
+}
+
 /* Is `dir`, which has this path, the very directory that the first `n` parts of
  * a name lead to, wherever it is mounted?  Up to the first `*` the parts are a
  * path; those behind it must be the names of what lies between. */
@@ -41,21 +54,14 @@ static bool is_place_of(const struct guard_name *name, size_t n, int dir, const 
 	/* What cannot be told may be so; what is no directory is none. */
 	if (at < 0)
 		return errno != ENOTDIR;
-	for (size_t i = n_path; tail && i < n; i++) {
-		size_t len = strcspn(tail + 1, "/");
-
-		if (!name_matches(name->parts[i], (struct str){ tail + 1, len }))
-			return false;
-		tail += 1 + len;
-	}
-	for (; tail && up && at >= 0; up--) {
+	if (!tail || !fits(name->parts + n_path, up, tail))
+		return false;
+	for (; up && at >= 0; up--) {
 		int next = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		fd_close(&at);
 		at = next;
 	}
-	if (!tail)
-		return false;
 	if (at < 0)
 		return true;
 	snprintf(place, sizeof(place), "%.*s", (int)(name->raw[n_path].s - name->text), name->text);
@@ -64,35 +70,26 @@ static bool is_place_of(const struct guard_name *name, size_t n, int dir, const 
 	return fstat(at, &here) < 0 || (st.st_dev == here.st_dev && st.st_ino == here.st_ino);
 }
 
-/* The same directory can be mounted in two places: a name is also guarded when
- * its directory is the very one in which a guarded name stands. */
-static enum guard_verdict match_alias(const struct guard_name *name, struct str folded,
-				      struct guard_place *p, const char *dir)
+/* The same directory can be mounted in two places: a name is also guarded when its
+ * directory is the very one in which a guarded name stands.  The ways that the path
+ * itself is are not told again. */
+static int each_alias(const struct guard_actor *a, const struct guard_place *p, guard_way_fn *act,
+		      void *data)
 {
-	enum guard_verdict verdict = GUARD_FREE;
-
-	for (size_t i = 0; i < name->n_parts && !name->anywhere; i++) {
-		if (!str_glob(name->parts[i], folded) || !is_place_of(name, i, p->dir, dir))
-			continue;
-		if (i + 1 == name->n_parts || !guard_rests_add(&p->rests, name, i + 1))
-			return GUARD_HELD;
-		verdict = MAX(verdict, guard_on_the_way(name, i + 1));
-	}
-	return verdict;
-}
-
-static enum guard_verdict judge_alias(struct guard_actor *a, struct guard_place *p,
-				      const char *dir, enum guard_verdict verdict)
-{
-	char text[NAME_MAX + 1];
+	char text[NAME_MAX + 1], dir[sizeof(p->path)];
 	struct str folded = { text, name_fold((struct str){ p->last, p->n_last }, text) };
+	int rc = 0;
 
-	for (size_t i = 0; i < a->w->names->n; i++) {
-		const struct guard_name *name = &a->w->names->items[i];
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(p->path, '/') - p->path), p->path);
+	for (size_t k = 0; rc == 0 && k < a->w->names->n; k++) {
+		const struct guard_name *name = &a->w->names->items[k];
 
-		guard_add_verdict(&verdict, match_alias(name, folded, p, dir), name, &p->rests);
+		for (size_t i = 0; rc == 0 && i < name->n_parts && !name->anywhere; i++)
+			if (str_glob(name->parts[i], folded) && !fits(name->parts, i, dir) &&
+			    is_place_of(name, i, p->dir, dir))
+				rc = act(data, name, i + 1);
 	}
-	return verdict;
+	return rc;
 }
 
 /* The path of a directory that is too deep to be told: go up until it can be.
@@ -133,7 +130,7 @@ static bool is_of_kernel(const struct guard_place *p)
 	       fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode);
 }
 
-int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret)
+int guard_judge(struct guard_actor *a, struct guard_place *p)
 {
 	char dir[PATH_MAX];
 	int n;
@@ -148,9 +145,9 @@ int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict
 	if (n < 0)
 		return n;
 	snprintf(p->path, sizeof(p->path), "%s/%.*s", n == 1 ? "" : dir, (int)p->n_last, p->last);
-	*ret = guard_match(a->w->names, str_from(p->path), &p->rests);
-	if (*ret != GUARD_HELD)
-		*ret = judge_alias(a, p, n == 1 ? "" : dir, *ret);
+	p->is = guard_match(a->w->names, str_from(p->path));
+	if (p->is.verdict != GUARD_HELD)
+		(void)!each_alias(a, p, guard_add_way, &p->is);
 	return 0;
 }
 
@@ -186,38 +183,54 @@ static int scan(int dir, const struct str *rest, size_t n)
 	return rc;
 }
 
-/* Does the object at `from` hold one of these rests?  1: yes, or it can not be
+struct search {
+	int dir;
+	const struct guard_name *name;	/* that was looked for last */
+};
+
+static int scan_rest(void *data, const struct guard_name *name, size_t n)
+{
+	struct search *s = data;
+
+	s->name = name;
+	return n == name->n_parts ? 1 : scan(s->dir, name->parts + n, name->n_parts - n);
+}
+
+/* Does the object at `from` hold what would be guarded at `to`?  1: yes, or it can not be
  * told; or -errno.  Of what is no directory the verdict says enough. */
-static int check_rests(const struct guard_place *from, struct guard_rests *rests,
-		       enum guard_verdict verdict)
+static int check_rests(const struct guard_actor *a, const struct guard_place *from,
+		       const struct guard_place *to, const struct guard_name **ret_by)
 {
 	cleanup_fd int at = openat(from->dir, from->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct search search = { at, to->is.by };
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	if (at < 0)
 		return guard_rc(at);
+	*ret_by = to->is.by;
 	if (fstat(at, &st) < 0)
 		return 1;
 	if (!S_ISDIR(st.st_mode))
-		return verdict == GUARD_PREFIX || S_ISLNK(st.st_mode);
-	for (size_t i = 0; rc == 0 && i < rests->n; i++) {
-		rests->by = rests->items[i].name;
-		rc = scan(at, rests->items[i].parts, rests->items[i].n);
-	}
+		return to->is.verdict == GUARD_PREFIX || S_ISLNK(st.st_mode);
+	rc = guard_each_way(a->w->names, str_from(to->path), scan_rest, &search);
+	if (rc == 0)
+		rc = each_alias(a, to, scan_rest, &search);
+	*ret_by = search.name;
 	/* What can not be read may hold anything. */
 	return rc < 0 ? 1 : rc;
 }
 
-static bool leads_on(enum guard_verdict verdict)
+static bool leads_on(const struct guard_place *p)
 {
-	return verdict == GUARD_PREFIX || verdict == GUARD_LOOSE;
+	return p->is.verdict == GUARD_PREFIX || p->is.verdict == GUARD_LOOSE;
 }
 
-int guard_check_landing(const struct guard_place *from, struct guard_place *to,
-			enum guard_verdict verdict)
+int guard_check_landing(const struct guard_actor *a, const struct guard_place *from,
+			const struct guard_place *to, const struct guard_name **ret_by)
 {
-	return leads_on(verdict) ? check_rests(from, &to->rests, verdict) : verdict == GUARD_HELD;
+	*ret_by = to->is.by;
+	return leads_on(to) ? check_rests(a, from, to, ret_by) : to->is.verdict == GUARD_HELD;
 }
 
 /* ---- leaving --------------------------------------------------------------- */
@@ -225,26 +238,27 @@ int guard_check_landing(const struct guard_place *from, struct guard_place *to,
 /* What is guarded would come to stand under a name that is not, where the next
  * run finds nothing to hold.  The same with all that is mounted in a directory, which
  * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
-int guard_check_leaving(const struct guard_actor *a, struct guard_place *from,
-			enum guard_verdict verdict)
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+			const struct guard_name **ret_by)
 {
 	struct stat st;
 	int rc = 0;
 
-	if (verdict == GUARD_HELD)
+	*ret_by = from->is.by;
+	if (from->is.verdict == GUARD_HELD)
 		return 1;
 	if (fstatat(from->dir, from->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return guard_rc(-1);
 	/* A link on the way says where that is which is held. */
 	if (S_ISLNK(st.st_mode))
-		return verdict == GUARD_PREFIX;
+		return from->is.verdict == GUARD_PREFIX;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (leads_on(verdict))
-		rc = check_rests(from, &from->rests, verdict);
+	if (leads_on(from))
+		rc = check_rests(a, from, from, ret_by);
 	if (rc)
 		return rc < 0 ? 1 : rc;
-	from->rests.by = NULL;
+	*ret_by = NULL;
 	rc = guard_has_mount_below(a->w, (struct str){ from->last, from->n_last }, &st);
 	/* What can not be told may be so. */
 	return rc < 0 ? 1 : rc;

@@ -111,14 +111,6 @@ void guard_names_release(struct guard_names *g)
 
 /* --- judging ---------------------------------------------------------------- */
 
-bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_t from)
-{
-	if (r->n == MAX_GUARD_RESTS)
-		return false;
-	r->items[r->n++] = (struct guard_rest){ name, name->parts + from, name->n_parts - from };
-	return true;
-}
-
 /* The components of a path, folded, in place. */
 struct folded {
 	struct str parts[PATH_MAX / 2 + NAME_MAX];
@@ -146,59 +138,63 @@ static bool fold_path(struct str path, struct folded *f)
 	return true;
 }
 
-/* What many names fit is no name that anybody looks for: only what leads
- * through it counts. */
-enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts)
-{
-	return n_parts && memchr(name->parts[n_parts - 1].s, '*', name->parts[n_parts - 1].n) ?
-		       GUARD_LOOSE :
-		       GUARD_PREFIX;
-}
-
-/* Compare a name with the path from one of its components on. */
-static enum guard_verdict match_from(const struct guard_name *name, const struct folded *f,
-				     size_t from, struct guard_rests *rests)
+/* How many parts of a name fit the path from one of its components on, up to the end of
+ * either. */
+static bool match_from(const struct guard_name *name, const struct folded *f, size_t from,
+		       size_t *ret_n)
 {
 	size_t n = MIN(name->n_parts, f->n - from);
 
 	for (size_t i = 0; i < n; i++)
 		if (!str_glob(name->parts[i], f->parts[from + i]))
-			return GUARD_FREE;
-	if (n == name->n_parts || !guard_rests_add(rests, name, n))
-		return GUARD_HELD;
-	return guard_on_the_way(name, n);
+			return false;
+	*ret_n = n;
+	return true;
 }
 
-void guard_add_verdict(enum guard_verdict *verdict, enum guard_verdict more,
-		       const struct guard_name *by, struct guard_rests *rests)
+int guard_each_way(const struct guard_names *g, struct str path, guard_way_fn *act, void *data)
 {
-	if (more == GUARD_FREE || more < *verdict ||
-	    (more == *verdict && rests->by && by->cause <= rests->by->cause))
-		return;
-	*verdict = more;
-	rests->by = by;
-}
-
-enum guard_verdict guard_match(const struct guard_names *g, struct str path,
-			       struct guard_rests *ret_rests)
-{
-	enum guard_verdict verdict = GUARD_FREE;
 	struct folded f;
+	int rc = 0;
 
-	ret_rests->n = 0;
-	ret_rests->by = NULL;
 	if (!fold_path(path, &f))
-		return GUARD_HELD;
-	for (size_t i = 0; i < g->n; i++) {
-		size_t last = g->items[i].anywhere && f.n ? f.n - 1 : 0;
+		return 1;
+	for (size_t i = 0; rc == 0 && i < g->n; i++) {
+		const struct guard_name *name = &g->items[i];
+		size_t n, last = name->anywhere && f.n ? f.n - 1 : 0;
 
-		for (size_t from = 0; from <= last; from++) {
-			enum guard_verdict v = match_from(&g->items[i], &f, from, ret_rests);
-
-			guard_add_verdict(&verdict, v, &g->items[i], ret_rests);
-			if (v == GUARD_HELD)
-				break;
-		}
+		for (size_t from = 0; rc == 0 && from <= last; from++)
+			if (match_from(name, &f, from, &n))
+				rc = act(data, name, n);
 	}
-	return verdict;
+	return rc;
+}
+
+/* What many names fit is no name that anybody looks for: only what leads
+ * through it counts. */
+static enum guard_verdict judge_way(const struct guard_name *name, size_t n)
+{
+	if (n == name->n_parts)
+		return GUARD_HELD;
+	return n && memchr(name->parts[n - 1].s, '*', name->parts[n - 1].n) ? GUARD_LOOSE :
+									      GUARD_PREFIX;
+}
+
+int guard_add_way(void *data, const struct guard_name *name, size_t n)
+{
+	struct guard_finding *is = data, more = { judge_way(name, n), name };
+
+	if (more.verdict > is->verdict ||
+	    (more.verdict == is->verdict && is->by && name->cause > is->by->cause))
+		*is = more;
+	return 0;
+}
+
+struct guard_finding guard_match(const struct guard_names *g, struct str path)
+{
+	struct guard_finding is = { GUARD_FREE, NULL };
+
+	if (guard_each_way(g, path, guard_add_way, &is))
+		is.verdict = GUARD_HELD;
+	return is;
 }

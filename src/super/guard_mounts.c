@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/syscalls.h"
 
 #define ROOM	64
 
@@ -67,7 +68,8 @@ bool guard_is_mounted(struct guard_worker *w, int fd)
 
 	if (read_ids(w) < 0)
 		return false;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
+	if (sys_statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
+	    !(st.stx_mask & STATX_MNT_ID))
 		return false;
 	for (size_t i = 0; i < w->n_mount_ids; i++)
 		if (w->mount_ids[i] == st.stx_mnt_id)

@@ -9,10 +9,8 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -22,15 +20,8 @@
 
 #include "base/fd.h"
 
-/* The C library's is 0 where files are large anyway; openat2 wants the kernel's. */
-#if defined(__aarch64__) || defined(__arm__)
-#define LARGE_FILE	0400000
-#else
-#define LARGE_FILE	0100000
-#endif
-
 #define OPEN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | \
-			 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | LARGE_FILE | \
+			 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | GUARD_LARGE_FILE | \
 			 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
 /* Of an object that exists. */
 #define REOPEN_FLAGS	(OPEN_FLAGS & ~(O_CREAT | O_EXCL | O_NOFOLLOW))
@@ -43,25 +34,6 @@ enum next {
 	NEXT_TTY = -5002,
 	NEXT_AGAIN = -5003	/* it changed meanwhile */
 };
-
-/* Install the descriptor in the caller and answer with its number.  Ours is
- * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
- * it has written and closed could be found busy by execve, a FIFO's end open. */
-void guard_give(const struct guard_actor *a, int fd)
-{
-	struct seccomp_notif_addfd add = {
-		.id = a->req.id,
-		.srcfd = (unsigned)fd,
-		.newfd_flags = a->req.flags & O_CLOEXEC,
-	};
-	int rc;
-
-	do
-		rc = guard_rc(ioctl(a->w->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
-	while (rc == -EINTR);
-	close(fd);
-	guard_answer(a->w->listener, a->req.id, rc);
-}
 
 static bool may_make(const struct guard_actor *a)
 {
@@ -122,7 +94,7 @@ static _Noreturn void wait_for_fifo(struct guard_actor *a, int fd)
 		rc = reopen(a->w, fd, a->req.flags);
 	setitimer(ITIMER_REAL, &never, NULL);
 	if (rc >= 0)
-		guard_give(a, rc);
+		guard_give(a->w->listener, &a->req, rc);
 	else
 		guard_answer(a->w->listener, a->req.id, rc);
 	_exit(0);
@@ -200,11 +172,10 @@ static bool is_at(const char *path, int fd)
 /* Is a file held that is reached by its descriptor, whatever name led there? */
 static bool is_held(const struct guard_actor *a, int fd)
 {
-	struct guard_rests rests;
 	char path[PATH_MAX];
 	int n = guard_fd_path(a->w, fd, path, sizeof(path));
 
-	return n < 0 || guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD ||
+	return n < 0 || guard_match(a->w->names, str_from(path)).verdict == GUARD_HELD ||
 	       (!guard_is_mounted(a->w, fd) && !is_at(path, fd));
 }
 
@@ -250,14 +221,20 @@ static int open_found(struct guard_actor *a, int fd)
 /* --- under the lock --------------------------------------------------------- */
 
 /* What is to be done with what exists at a place; 0: it is opened. */
-static int look_at(struct guard_actor *a, const struct guard_place *p, bool held)
+static int look_at(struct guard_actor *a, const struct guard_place *p)
 {
+	bool held = p->is.verdict == GUARD_HELD;
 	struct stat st;
 
 	if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return guard_rc(-1);
+	if (S_ISLNK(st.st_mode) && a->req.flags & O_NOFOLLOW)
+		return -ELOOP;
+	/* What a held link leads to is taken for what is held. */
 	if (S_ISLNK(st.st_mode))
-		return a->req.flags & O_NOFOLLOW ? -ELOOP : NEXT_FOLLOW;
+		return held && (may_make(a) || may_change(a)) ?
+			       guard_refuse(a, p->path, p->is.by) :
+			       NEXT_FOLLOW;
 	if (S_ISFIFO(st.st_mode) || is_dev_tty(&st))
 		return S_ISFIFO(st.st_mode) ? NEXT_FIFO : NEXT_TTY;
 	if (S_ISDIR(st.st_mode))
@@ -266,23 +243,23 @@ static int look_at(struct guard_actor *a, const struct guard_place *p, bool held
 	 * folder has none. */
 	if (!held || !S_ISREG(st.st_mode) || !may_change(a))
 		return 0;
-	return guard_refuse(a, p->path, p->rests.by);
+	return guard_refuse(a, p->path, p->is.by);
 }
 
 /* Open what exists at a place.  O_CREAT stays, for what the kernel checks of
  * files in directories for all (fs.protected_regular); the lock is held, so it
  * can not make anything that was not judged. */
-static int open_existing(struct guard_actor *a, const struct guard_place *p, bool held)
+static int open_existing(struct guard_actor *a, const struct guard_place *p)
 {
-	bool makes = may_make(a) && !held;
+	bool makes = may_make(a) && p->is.verdict != GUARD_HELD;
 	struct open_how how = {
 		.flags = (a->req.flags & OPEN_FLAGS & ~(O_CREAT | O_EXCL)) | O_NONBLOCK |
-			 O_NOCTTY | O_CLOEXEC | LARGE_FILE | (makes ? O_CREAT : 0),
+			 O_NOCTTY | O_CLOEXEC | GUARD_LARGE_FILE | (makes ? O_CREAT : 0),
 		.mode = makes ? a->req.mode & 0777 : 0,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
 	struct stat st;
-	int fd = look_at(a, p, held);
+	int fd = look_at(a, p);
 
 	if (fd < 0)
 		return fd;
@@ -310,25 +287,24 @@ static int open_new(const struct guard_actor *a, const struct guard_place *p)
 
 static int open_at(struct guard_actor *a, struct guard_place *p)
 {
-	enum guard_verdict verdict = GUARD_HELD;
-	int rc = guard_judge(a, p, &verdict);
+	int rc = guard_judge(a, p);
 	struct stat st;
 
 	if (rc < 0)
 		return rc;
 	if (!may_make(a))
-		return open_existing(a, p, verdict == GUARD_HELD);
+		return open_existing(a, p);
 	/* A file where a guarded name's path leads through can stand for it all:
 	 * git takes a file `.git` for the word where its directory is. */
-	if (verdict < GUARD_PREFIX)
+	if (p->is.verdict < GUARD_PREFIX)
 		rc = open_new(a, p);
 	else if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		rc = -EEXIST;
 	else
-		rc = errno == ENOENT ? guard_refuse(a, p->path, p->rests.by) : guard_rc(-1);
+		rc = errno == ENOENT ? guard_refuse(a, p->path, p->is.by) : guard_rc(-1);
 	if (rc != -EEXIST || a->req.flags & O_EXCL)
 		return rc;
-	rc = open_existing(a, p, verdict == GUARD_HELD);
+	rc = open_existing(a, p);
 	return rc == -ENOENT ? NEXT_AGAIN : rc;
 }
 
@@ -352,9 +328,9 @@ static int open_place(struct guard_actor *a, struct guard_place *p)
 {
 	int rc;
 
-	guard_lock(a, false);
+	guard_lock(a->w, false);
 	rc = open_at(a, p);
-	guard_unlock(a);
+	guard_unlock(a->w);
 	return rc == -EACCES && guard_is_own_fd(a, p) ? look_at_closed(a, p) : rc;
 }
 

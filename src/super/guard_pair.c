@@ -1,6 +1,7 @@
 /* What reader and actor both do: talk to each other and to the listener. */
 #include "super/guard_priv.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -24,10 +25,10 @@ int guard_send(int sock, const void *data, size_t n, const int *fds, size_t n_fd
 
 	if (n_fds) {
 		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * n_fds),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
+		msg.msg_controllen = (socklen_t)CMSG_SPACE(sizeof(int) * n_fds);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = (socklen_t)CMSG_LEN(sizeof(int) * n_fds);
 		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
 	}
 	return guard_rc(sendmsg(sock, &msg, MSG_NOSIGNAL));
@@ -113,11 +114,10 @@ void guard_share_cpu(struct guard_worker *w)
 
 /* --- refusals --------------------------------------------------------------- */
 
-void guard_report(const struct guard_worker *w, size_t rule, const struct guard_name *name,
+void guard_report(const struct guard_worker *w, const struct guard_denial *about,
 		  const char *what)
 {
-	struct guard_denial d = { .rule = (uint32_t)rule,
-				  .name = name ? 1 + (uint32_t)name->given : 0 };
+	struct guard_denial d = { about->rule, about->name, about->thread, about->path, "" };
 	size_t n = strnlen(what, sizeof(d.what) - 1);
 
 	memcpy(d.what, what, n);
@@ -146,6 +146,25 @@ void guard_answer(int listener, uint64_t id, int rc)
 {
 	respond(listener, (struct seccomp_notif_resp){ .id = id, .error = MIN(rc, 0),
 						       .val = MAX(rc, 0) });
+}
+
+/* Install the descriptor in the caller and answer with its number.  Ours is
+ * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
+ * it has written and closed could be found busy by execve, a FIFO's end open. */
+void guard_give(int listener, const struct guard_request *req, int fd)
+{
+	struct seccomp_notif_addfd add = {
+		.id = req->id,
+		.srcfd = (unsigned)fd,
+		.newfd_flags = req->flags & O_CLOEXEC,
+	};
+	int rc;
+
+	do
+		rc = guard_rc(ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
+	while (rc == -EINTR);
+	close(fd);
+	guard_answer(listener, req->id, rc);
 }
 
 void guard_go_on(int listener, uint64_t id)

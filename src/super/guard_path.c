@@ -54,18 +54,20 @@ bool guard_is_procfs(int fd)
 }
 
 /* Settings of the kernel are those of the namespaces (network, IPC) of whoever looks, also
- * whether there are any: ours are not the caller's. */
+ * whether there are any: ours are not the caller's.  The folder that a procfs is mounted at
+ * may have such a part as well: then nothing of it is opened. */
 static bool is_setting(const struct guard_worker *w, int fd)
 {
 	char path[PATH_MAX];
-	const char *sys;
 
 	if (!guard_is_procfs(fd))
 		return false;
 	if (guard_fd_path(w, fd, path, sizeof(path)) < 0)
 		return true;
-	sys = strstr(path, "/sys");
-	return sys && (!sys[4] || sys[4] == '/');
+	for (const char *at = strstr(path, "/sys"); at; at = strstr(at + 1, "/sys"))
+		if (!at[4] || at[4] == '/')
+			return true;
+	return false;
 }
 
 /* Take the last component off; empty when there is none. */

@@ -56,16 +56,14 @@ enum guard_verdict {
 	GUARD_HELD,		/* is guarded, or below what is */
 };
 
-/* What follows a place up to a guarded name, once for each. */
-struct guard_rests {
-	struct guard_rest {
-		const struct guard_name *name;
-		const struct str *parts;
-		size_t n;
-	} items[MAX_GUARD_RESTS];
-	size_t n;
+struct guard_finding {
+	enum guard_verdict verdict;
 	const struct guard_name *by;	/* whose verdict it is, or NULL */
 };
+
+/* Told of a way: the first `n` parts of a name lead to a place or, if those are all,
+ * to it or to what it lies in.  What is not 0 ends the search. */
+typedef int guard_way_fn(void *data, const struct guard_name *name, size_t n);
 
 /* Whether they can be guarded; what is left to find out is how many parts they have. */
 int guard_names_check(const struct plan_guarded *given, size_t n, struct cordon_err *err) MUST_USE;
@@ -81,17 +79,13 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err) MUST_USE;
 /* The path cannot be looked at (errno): is that because of a folder that the tree, whose
  * own it is, can open again?  Then nobody knows what stands there. */
 bool guard_is_closed(const char *path);
-/* A verdict by one more name: the stronger one counts, of equals the later cause. */
-void guard_add_verdict(enum guard_verdict *verdict, enum guard_verdict more,
-		       const struct guard_name *by, struct guard_rests *rests);
-/* Judge an absolute path.  GUARD_LOOSE, GUARD_PREFIX: *ret_rests has what
- * follows. */
-enum guard_verdict guard_match(const struct guard_names *g, struct str path,
-			       struct guard_rests *ret_rests);
-/* Add one; false when there is no room, and the place counts as held. */
-bool guard_rests_add(struct guard_rests *r, const struct guard_name *name, size_t from);
-/* What stands where the first parts of a name, but not all, lead to. */
-enum guard_verdict guard_on_the_way(const struct guard_name *name, size_t n_parts);
+/* Every way to an absolute path; 1: it can not be told. */
+int guard_each_way(const struct guard_names *g, struct str path, guard_way_fn *act, void *data);
+/* A guard_way_fn, with a struct guard_finding: of all verdicts the strongest counts, of
+ * equals the one with the latest cause. */
+int guard_add_way(void *data, const struct guard_name *name, size_t n);
+/* Judge an absolute path. */
+struct guard_finding guard_match(const struct guard_names *g, struct str path);
 
 /* --- what crosses the socket ------------------------------------------------ */
 
@@ -107,6 +101,13 @@ enum guard_op {
 	GUARD_EXEC,		/* the actor only tells what the path leads to */
 	N_GUARD_OPS
 };
+
+/* The C library's is 0 where files are large anyway; the kernel knows it. */
+#if defined(__aarch64__) || defined(__arm__)
+#define GUARD_LARGE_FILE	0400000
+#else
+#define GUARD_LARGE_FILE	0100000
+#endif
 
 /* Descriptors that may come with a request, in this order. */
 enum guard_slot {
@@ -151,6 +152,7 @@ struct guard_question {
 struct guard_program {
 	struct guard_question question;
 	bool is_missing;		/* there is nothing */
+	bool is_mask;			/* as that of a program looks */
 	uint64_t dev, ino;
 	size_t n_head;
 	char path[PATH_MAX];
@@ -205,7 +207,10 @@ int guard_read_memory(pid_t tid, uint64_t from, void *to, size_t n);
 /* Shared by all processes of the guard. */
 struct guard_shared {
 	/* Creations shared, what moves or aliases names exclusively: so nobody
-	 * else can change the path of a directory between judging and acting. */
+	 * else can change the path of a directory between judging and acting.
+	 * Who waits for it holds the turn, so that a stream of creations cannot
+	 * keep a rename out for ever. */
+	pthread_mutex_t turn;
 	pthread_rwlock_t lock;
 	atomic_ullong lost;		/* refusals nobody read */
 	atomic_int cpus[N_GUARD_PAIRS];	/* that a pair shares, and 1; 0: none yet */
@@ -237,14 +242,16 @@ void guard_actor_loop(struct guard_worker *w);
 void guard_answer(int listener, uint64_t id, int rc);
 /* Let the caller do it itself. */
 void guard_go_on(int listener, uint64_t id);
+/* End a request to open with a descriptor of ours, which is closed. */
+void guard_give(int listener, const struct guard_request *req, int fd);
 bool guard_is_valid(int listener, uint64_t id);
 /* For each call: after a few, both of the pair stay on one CPU. */
 void guard_share_cpu(struct guard_worker *w);
 /* From the start: this one is chosen for both, and then each stays there. */
 void guard_choose_cpu(struct guard_worker *w);
 void guard_keep_cpu(struct guard_worker *w);
-/* Report a refusal; see struct guard_denial. */
-void guard_report(const struct guard_worker *w, size_t rule, const struct guard_name *name,
+/* Report a refusal: all but `what` is in `about`. */
+void guard_report(const struct guard_worker *w, const struct guard_denial *about,
 		  const char *what);
 
 /* --- the actor: guard_serve.c, guard_open.c, guard_path.c, guard_judge.c, guard_mounts.c */
@@ -268,9 +275,9 @@ struct guard_place {
 	bool magic;			/* the way led through a link of procfs */
 	bool from_root;			/* it led from our root through our mounts alone */
 	char path[PATH_MAX + NAME_MAX + 2];	/* absolute inside, once judged */
-	struct guard_rests rests;
+	struct guard_finding is;	/* what it was judged to be */
 };
-#define GUARD_PLACE	{ .dir = -1, .owned = -1 }
+#define GUARD_PLACE	{ .dir = -1, .owned = -1, .is.verdict = GUARD_HELD }
 
 void guard_place_clear(struct guard_place *p);
 #define cleanup_place __attribute__((cleanup(guard_place_clear)))
@@ -297,23 +304,20 @@ int guard_has_mount_below(const struct guard_worker *w, struct str name, const s
 /* The path of a descriptor, absolute inside; -errno. */
 int guard_fd_path(const struct guard_worker *w, int fd, char *ret, size_t n);
 /* Fill in the path of a place and judge it; -errno when that can not be told. */
-int guard_judge(struct guard_actor *a, struct guard_place *p, enum guard_verdict *ret);
-/* May the object at `from` come to stand at `to` (judged)?  1: no, for to->rests.by;
- * or -errno. */
-int guard_check_landing(const struct guard_place *from, struct guard_place *to,
-			enum guard_verdict verdict);
-/* May the object at `from` (judged) go from there?  1: no, for from->rests.by; or -errno. */
-int guard_check_leaving(const struct guard_actor *a, struct guard_place *from,
-			enum guard_verdict verdict);
+int guard_judge(struct guard_actor *a, struct guard_place *p);
+/* May the object at `from` come to stand at `to` (judged)?  1: no, for *ret_by; or -errno. */
+int guard_check_landing(const struct guard_actor *a, const struct guard_place *from,
+			const struct guard_place *to, const struct guard_name **ret_by);
+/* May the object at `from` (judged) go from there?  1: no, for *ret_by; or -errno. */
+int guard_check_leaving(const struct guard_actor *a, const struct guard_place *from,
+			const struct guard_name **ret_by);
 /* Ask the reader. */
 int guard_ask(struct guard_actor *a, enum guard_ask what, int fd, int *ret_fd);
 
 /* Report a refusal, for a guarded name or NULL; returns -EACCES. */
 int guard_refuse(struct guard_actor *a, const char *path, const struct guard_name *by);
-void guard_lock(struct guard_actor *a, bool alone);
-void guard_unlock(struct guard_actor *a);
-/* Give the caller a descriptor of ours. */
-void guard_give(const struct guard_actor *a, int fd);
+void guard_lock(struct guard_worker *w, bool alone);
+void guard_unlock(struct guard_worker *w);
 /* The number for the caller, or -errno; or GUARD_ANSWERED. */
 int guard_open_file(struct guard_actor *a);
 int guard_truncate_file(struct guard_actor *a);

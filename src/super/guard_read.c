@@ -18,12 +18,14 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/syscalls.h"
 #include "plan/guard_filter.h"
 #include "super/proc_read.h"
 
@@ -48,6 +50,7 @@ struct reader {
 	char own[4096];			/* our uid, gid and groups, as status has them */
 	bool told_root;			/* the actor has it */
 	uint64_t root_mount, root_inode;
+	int null;			/* /dev/null of the callers (O_PATH); -1: not known */
 	/* What is being served. */
 	struct guard_request req;
 	int fds[N_GUARD_SLOTS];
@@ -313,16 +316,16 @@ static int take_root(struct reader *r)
 	struct statx st;
 	int rc;
 
-	if (statx(r->proc, "root", 0, STATX_INO | STATX_MNT_ID, &st) < 0)
+	if (sys_statx(r->proc, "root", 0, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return guard_rc(-1);
 	if (!r->told_root) {
-		pthread_rwlock_wrlock(&s->lock);
+		guard_lock(r->w, true);
 		if (!s->root_known) {
 			s->root_known = true;
 			s->root_mount = st.stx_mnt_id;
 			s->root_inode = st.stx_ino;
 		}
-		pthread_rwlock_unlock(&s->lock);
+		guard_unlock(r->w);
 		r->root_mount = s->root_mount;
 		r->root_inode = s->root_inode;
 	}
@@ -471,6 +474,48 @@ static int take_down(struct reader *r, const struct seccomp_notif *call, struct 
 	return rc < 0 ? rc : take_bases(r, s, args);
 }
 
+/* --- /dev/null -------------------------------------------------------------- */
+
+#define NULL_FLAGS	(O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | \
+			 GUARD_LARGE_FILE | O_CLOEXEC)
+
+static bool is_null(const struct guard_request *q)
+{
+	return q->op == GUARD_OPEN && !(q->flags & ~(unsigned)NULL_FLAGS) &&
+	       strcmp(q->texts, "/dev/null") == 0;
+}
+
+/* What stands there for all callers, who have one root; or -1.  A name that none of them can
+ * change; but whatever it is, nobody gains anything by a descriptor of this device. */
+static int find_null(const struct reader *r)
+{
+	cleanup_fd int fd = openat(r->proc, "root/dev/null", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return -1;
+	return fd_take(&fd);
+}
+
+/* Opened to write more often than all else together, so it takes no second process.  False:
+ * let the actor see. */
+static bool give_null(struct reader *r)
+{
+	char name[32];
+	int fd;
+
+	if (r->null < 0)
+		r->null = find_null(r);
+	if (r->null < 0)
+		return false;
+	snprintf(name, sizeof(name), "self/fd/%d", r->null);
+	fd = openat(r->w->proc, name, (int)(r->req.flags & ~(unsigned)O_CREAT) | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	guard_give(r->w->listener, &r->req, fd);
+	return true;
+}
+
 /* --- the other half --------------------------------------------------------- */
 
 static int controlling_tty(const struct reader *r)
@@ -595,17 +640,17 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 			     take_down(r, call, (struct str){ status, (size_t)rc }) : -ESRCH;
 	if (rc >= 0 && !guard_is_valid(r->w->listener, call->id))
 		rc = -ESRCH;
-	if (rc >= 0)
-		good = hand_over(r);
-	else
+	if (rc < 0)
 		guard_answer(r->w->listener, call->id, rc);
+	else if (!is_null(&r->req) || !give_null(r))
+		good = hand_over(r);
 	close_slots(r);
 	return good;
 }
 
 void guard_reader_loop(struct guard_worker *w)
 {
-	static struct reader r;
+	static struct reader r = { .null = -1 };
 	struct seccomp_notif call;
 	char status[4096];
 	int n = read_proc_at(w->proc, "self/status", status, sizeof(status));
@@ -624,10 +669,11 @@ void guard_reader_loop(struct guard_worker *w)
 		rc = guard_rc(ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, &call));
 		if (rc == 0 && !serve(&r, &call))
 			return;
-		/* ENOENT: that caller is gone; or the last one of all. */
+		/* ENOENT: that caller is gone; or the last one of all.  Then the supervisor has
+		 * more urgent things to do than we: it ends us, and all of us with it. */
 		if (rc < 0 && rc != -EINTR && rc != -ENOENT)
 			return;
 		if (rc == -ENOENT && poll(&listener, 1, 0) > 0 && listener.revents & POLLHUP)
-			return;
+			pause();
 	}
 }

@@ -14,7 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "backend/native/native.h"
 #include "base/fd.h"
+#include "base/syscalls.h"
 #include "super/aside.h"
 
 static const char *old_text(const struct guard_actor *a)
@@ -28,22 +30,27 @@ static const char *new_text(const struct guard_actor *a)
 }
 
 /* A worker that ends while it holds the lock ends all the others. */
-void guard_lock(struct guard_actor *a, bool alone)
+void guard_lock(struct guard_worker *w, bool alone)
 {
+	struct guard_shared *s = w->shared;
+
+	pthread_mutex_lock(&s->turn);
 	if (alone)
-		pthread_rwlock_wrlock(&a->w->shared->lock);
+		pthread_rwlock_wrlock(&s->lock);
 	else
-		pthread_rwlock_rdlock(&a->w->shared->lock);
+		pthread_rwlock_rdlock(&s->lock);
+	pthread_mutex_unlock(&s->turn);
 }
 
-void guard_unlock(struct guard_actor *a)
+void guard_unlock(struct guard_worker *w)
 {
-	pthread_rwlock_unlock(&a->w->shared->lock);
+	pthread_rwlock_unlock(&w->shared->lock);
 }
 
 int guard_refuse(struct guard_actor *a, const char *path, const struct guard_name *by)
 {
-	guard_report(a->w, 0, by, path);
+	guard_report(a->w, &(struct guard_denial){ .name = by ? 1 + (uint32_t)by->given : 0 },
+		     path);
 	return -EACCES;
 }
 
@@ -90,25 +97,27 @@ static int make(struct guard_actor *a, const struct guard_place *p)
 	}
 }
 
+/* Only a directory may stand where a guarded name's path leads through. */
+static bool may_stand(const struct guard_actor *a, enum guard_verdict verdict)
+{
+	return verdict == GUARD_FREE || (verdict == GUARD_LOOSE && a->req.op != GUARD_SYMLINK) ||
+	       (verdict == GUARD_PREFIX && a->req.op == GUARD_MKDIR);
+}
+
 static int make_one(struct guard_actor *a)
 {
 	cleanup_place struct guard_place p = GUARD_PLACE;
-	enum guard_verdict verdict = GUARD_HELD;
 	int rc = guard_resolve(a, a->fds[GUARD_SLOT_NEW], new_text(a), &p);
 
 	if (rc < 0)
 		return rc;
-	guard_lock(a, false);
-	rc = guard_judge(a, &p, &verdict);
-	/* Only a directory may stand where a guarded name's path leads through. */
-	if ((verdict == GUARD_PREFIX && a->req.op != GUARD_MKDIR) ||
-	    (verdict == GUARD_LOOSE && a->req.op == GUARD_SYMLINK))
-		verdict = GUARD_HELD;
-	if (rc == 0 && verdict == GUARD_HELD)
-		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path, p.rests.by);
+	guard_lock(a->w, false);
+	rc = guard_judge(a, &p);
+	if (rc == 0 && !may_stand(a, p.is.verdict))
+		rc = exists(&p) ? -EEXIST : guard_refuse(a, p.path, p.is.by);
 	else if (rc == 0)
 		rc = make(a, &p);
-	guard_unlock(a);
+	guard_unlock(a->w);
 	return rc;
 }
 
@@ -129,24 +138,25 @@ static int find_source(struct guard_actor *a, int *ret_fd)
 
 static int link_alone(struct guard_actor *a, int source, struct guard_place *p)
 {
-	enum guard_verdict verdict = GUARD_HELD;
-	struct guard_rests rests;
+	struct guard_finding source_is;
 	char path[PATH_MAX], name[32];
 	struct stat st;
-	int rc = guard_judge(a, p, &verdict);
+	int rc = guard_judge(a, p);
 
 	if (rc < 0)
 		return rc;
 	if (fstat(source, &st) < 0)
 		return guard_rc(-1);
-	if (verdict >= GUARD_PREFIX || (verdict == GUARD_LOOSE && S_ISLNK(st.st_mode)))
-		return exists(p) ? -EEXIST : guard_refuse(a, p->path, p->rests.by);
+	if (p->is.verdict >= GUARD_PREFIX ||
+	    (p->is.verdict == GUARD_LOOSE && S_ISLNK(st.st_mode)))
+		return exists(p) ? -EEXIST : guard_refuse(a, p->path, p->is.by);
 	/* Another name for what is guarded would not be. */
 	rc = guard_fd_path(a->w, source, path, sizeof(path));
 	if (rc < 0)
 		return rc;
-	if (st.st_nlink && guard_match(a->w->names, str_from(path), &rests) == GUARD_HELD)
-		return guard_refuse(a, path, rests.by);
+	source_is = guard_match(a->w->names, str_from(path));
+	if (st.st_nlink && source_is.verdict == GUARD_HELD)
+		return guard_refuse(a, path, source_is.by);
 	snprintf(name, sizeof(name), "fd/%d", source);
 	return guard_rc(linkat(a->w->self, name, p->dir, p->last, AT_SYMLINK_FOLLOW));
 }
@@ -161,41 +171,40 @@ static int make_link(struct guard_actor *a)
 		rc = guard_resolve(a, a->fds[GUARD_SLOT_NEW], new_text(a), &p);
 	if (rc < 0)
 		return rc;
-	guard_lock(a, true);
+	guard_lock(a->w, true);
 	rc = link_alone(a, source, &p);
-	guard_unlock(a);
+	guard_unlock(a->w);
 	return rc;
 }
 
 /* --- rename ----------------------------------------------------------------- */
 
 /* 0, or -errno when what stands at `from` may not come to `to`. */
-static int may_move(struct guard_actor *a, struct guard_place *from,
-		    enum guard_verdict from_is, struct guard_place *to,
-		    enum guard_verdict to_is)
+static int may_move(struct guard_actor *a, const struct guard_place *from,
+		    const struct guard_place *to)
 {
-	int rc = guard_check_leaving(a, from, from_is);
+	const struct guard_name *by;
+	int rc = guard_check_leaving(a, from, &by);
 
 	if (rc)
-		return rc == 1 ? guard_refuse(a, from->path, from->rests.by) : rc;
-	rc = guard_check_landing(from, to, to_is);
-	return rc == 1 ? guard_refuse(a, to->path, to->rests.by) : rc;
+		return rc == 1 ? guard_refuse(a, from->path, by) : rc;
+	rc = guard_check_landing(a, from, to, &by);
+	return rc == 1 ? guard_refuse(a, to->path, by) : rc;
 }
 
 static int rename_alone(struct guard_actor *a, struct guard_place *from, struct guard_place *to)
 {
-	enum guard_verdict from_is = GUARD_HELD, to_is = GUARD_HELD;
-	int rc = guard_judge(a, from, &from_is);
+	int rc = guard_judge(a, from);
 
 	if (rc == 0)
-		rc = guard_judge(a, to, &to_is);
+		rc = guard_judge(a, to);
 	if (rc < 0)
 		return rc;
 	if (!exists(from))
 		return guard_rc(-1);
-	rc = may_move(a, from, from_is, to, to_is);
+	rc = may_move(a, from, to);
 	if (rc == 0 && a->req.flags & RENAME_EXCHANGE && exists(to))
-		rc = may_move(a, to, to_is, from, from_is);
+		rc = may_move(a, to, from);
 	if (rc < 0)
 		return rc;
 	return guard_rc(syscall(SYS_renameat2, from->dir, from->last, to->dir, to->last,
@@ -215,9 +224,9 @@ static int make_rename(struct guard_actor *a)
 		rc = guard_resolve(a, a->fds[GUARD_SLOT_NEW], new_text(a), &to);
 	if (rc < 0)
 		return rc;
-	guard_lock(a, true);
+	guard_lock(a->w, true);
 	rc = rename_alone(a, &from, &to);
-	guard_unlock(a);
+	guard_unlock(a->w);
 	return rc;
 }
 
@@ -231,15 +240,14 @@ static int bind_alone(struct guard_actor *a, struct guard_place *p)
 {
 	int sock = a->fds[GUARD_SLOT_SOCKET], base = a->fds[GUARD_SLOT_NEW];
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	enum guard_verdict verdict = GUARD_HELD;
 	int rc = guard_resolve(a, base, new_text(a), p);
 
 	if (rc == 0)
-		rc = guard_judge(a, p, &verdict);
+		rc = guard_judge(a, p);
 	if (rc < 0)
 		return rc;
-	if (verdict >= GUARD_PREFIX)
-		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path, p->rests.by);
+	if (p->is.verdict >= GUARD_PREFIX)
+		return exists(p) ? -EADDRINUSE : guard_refuse(a, p->path, p->is.by);
 	if (!p->magic) {
 		if (base >= 0 && fchdir(base) < 0)
 			return guard_rc(-1);
@@ -268,11 +276,11 @@ static int make_bind(struct guard_actor *a)
 		return guard_rc(bind(a->fds[GUARD_SLOT_SOCKET], (const struct sockaddr *)&addr,
 				     (socklen_t)a->req.n_old));
 	}
-	guard_lock(a, true);
+	guard_lock(a->w, true);
 	rc = bind_alone(a, &p);
 	if (chdir("/") < 0)
 		rc = -EIO;
-	guard_unlock(a);
+	guard_unlock(a->w);
 	return rc;
 }
 
@@ -290,6 +298,7 @@ static void describe(struct guard_actor *a, int fd, struct guard_program *ret)
 		return;
 	ret->dev = st.st_dev;
 	ret->ino = st.st_ino;
+	ret->is_mask = (st.st_mode & 07777) == NATIVE_MASK_MODE && st.st_size == 0;
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	file = openat(a->w->self, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	n = file < 0 ? -1 : pread(file, ret->head, sizeof(ret->head), 0);
@@ -337,8 +346,8 @@ static bool is_root(int fd)
 {
 	struct statx root, other;
 
-	return statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root) == 0 &&
-	       statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &other) == 0 &&
+	return sys_statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root) == 0 &&
+	       sys_statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &other) == 0 &&
 	       (root.stx_mask & other.stx_mask & STATX_MNT_ID) &&
 	       root.stx_mnt_id == other.stx_mnt_id && root.stx_ino == other.stx_ino;
 }
@@ -398,7 +407,7 @@ void guard_actor_loop(struct guard_worker *w)
 		if (guard_send(w->sock, &done, sizeof(done), NULL, 0) < 0)
 			return;
 		if (a.opened >= 0)
-			guard_give(&a, a.opened);
+			guard_give(w->listener, &a.req, a.opened);
 		else if (rc != GUARD_ANSWERED)
 			guard_answer(w->listener, a.req.id, rc);
 	}

@@ -6,12 +6,15 @@
  */
 #include "super/guard_priv.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/listing.h"
+#include "base/name.h"
 #include "base/path.h"
 
 #define N_PLAIN		16
@@ -144,6 +147,104 @@ static int say_closed(const char *path, struct cordon_err *err)
 	return err_set(err, CORDON_E_POLICY, "'%s' is closed to the guard", path);
 }
 
+/* --- patterns ---------------------------------------------------------------- */
+
+/* A name with `*` in it leads over every link that fits one of its parts. */
+struct fork {
+	struct guard_names *names;
+	struct guard_name like;
+	unsigned n_seen;
+	struct cordon_err *err;
+};
+
+static int settle_below(struct fork *f, const char *folder, struct str rest);
+
+/* What is left of the name is guarded behind a link as well. */
+static int settle_link(struct fork *f, const char *path, struct str rest)
+{
+	const char *real, *text;
+
+	if (path_resolve(&f->names->arena, str_from(path), "/", &real, f->err) < 0)
+		return f->err->code == CORDON_E_POLICY ? 0 : -1;
+	text = arena_printf(&f->names->arena, "%s%s%.*s", real[1] || !rest.n ? real : "",
+			    rest.n ? "/" : "", STR_FMT(rest));
+	if (!text)
+		return err_nomem(f->err);
+	if (strcmp(text, "/") != 0 && guard_names_add(f->names, text, &f->like, f->err) < 0)
+		return -1;
+	return settle_below(f, real, rest);
+}
+
+/* `name` is in `folder`, to which no link leads; the rest of the parts comes behind it. */
+static int settle_entry(struct fork *f, const char *folder, struct str name, struct str rest)
+{
+	const char *path = arena_printf(&f->names->arena, "%s/%.*s", folder[1] ? folder : "",
+					STR_FMT(name));
+	struct stat st;
+
+	if (!path)
+		return err_nomem(f->err);
+	if (++f->n_seen > MAX_WALK_ENTRIES)
+		return err_set(f->err, CORDON_E_POLICY, "too many files fit '%s'", f->like.text);
+	if (lstat(path, &st) < 0)
+		return guard_is_closed(path) ? say_closed(path, f->err) : 0;
+	if (S_ISLNK(st.st_mode))
+		return settle_link(f, path, rest);
+	return S_ISDIR(st.st_mode) ? settle_below(f, path, rest) : 0;
+}
+
+static int settle_entries(struct fork *f, const char *folder, struct str part, struct str rest)
+{
+	char text[NAME_MAX + 1];
+	struct str folded = { text, name_fold(part, text) };
+	DIR *d = opendir(folder);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return guard_is_closed(folder) ? say_closed(folder, f->err) : 0;
+	while (rc == 0 && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    name_matches(folded, str_from(e->d_name)))
+			rc = settle_entry(f, folder, str_from(e->d_name), rest);
+	closedir(d);
+	return rc;
+}
+
+static int settle_below(struct fork *f, const char *folder, struct str rest)
+{
+	size_t n = str_find(rest, '/');
+	struct str part = str_first(rest, n);
+
+	if (!rest.n)
+		return 0;
+	rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	return memchr(part.s, '*', part.n) ? settle_entries(f, folder, part, rest)
+					   : settle_entry(f, folder, part, rest);
+}
+
+/* --- all of them --------------------------------------------------------------- */
+
+static int settle_path(struct guard_names *g, struct ground *ground, const struct guard_name *one,
+		       struct cordon_err *err)
+{
+	const char *text = one->text, *real;
+	enum step way = look_along(ground, str_from(text));
+	struct stat st;
+
+	if (way == STEP_CLOSED)
+		return say_closed(text, err);
+	if (way != STEP_UNKNOWN)
+		return 0;
+	/* Links may lead nowhere. */
+	if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0)
+		return err->code == CORDON_E_POLICY ? 0 : -1;
+	if (lstat(real, &st) < 0 && guard_is_closed(real))
+		return say_closed(real, err);
+	return strcmp(real, text) != 0 && strcmp(real, "/") != 0 ?
+		       guard_names_add(g, real, one, err) : 0;
+}
+
 int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 {
 	struct ground ground = { 0 };
@@ -151,23 +252,14 @@ int guard_names_settle(struct guard_names *g, struct cordon_err *err)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct guard_name one = g->items[i];
-		const char *text = one.text, *real;
-		enum step way = one.anywhere ? STEP_PLAIN : look_along(&ground, str_from(text));
-		struct stat st;
+		struct fork f = { .names = g, .like = one, .err = err };
+		int rc = 0;
 
-		if (way == STEP_CLOSED)
-			return say_closed(text, err);
-		if (way != STEP_UNKNOWN)
-			continue;
-		if (path_resolve(&g->arena, str_from(text), "/", &real, err) < 0) {
-			if (err->code != CORDON_E_POLICY)
-				return -1;
-			continue;	/* links that lead nowhere */
-		}
-		if (lstat(real, &st) < 0 && guard_is_closed(real))
-			return say_closed(real, err);
-		if (strcmp(real, text) != 0 && strcmp(real, "/") != 0 &&
-		    guard_names_add(g, real, &one, err) < 0)
+		if (!one.anywhere)
+			rc = one.n_literal == one.n_parts ?
+				     settle_path(g, &ground, &one, err) :
+				     settle_below(&f, "/", str_from(one.text + 1));
+		if (rc < 0)
 			return -1;
 	}
 	return 0;

@@ -207,7 +207,8 @@ static int64_t sockets_used(struct state *s, int64_t headroom)
 	begin = limiter_now_us();
 	if (begin < s->sockets_due_us)
 		return s->sockets;
-	s->sockets = sock_measure(s->diag_fd, n, s->said, sizeof(s->said));
+	s->sockets = sock_measure(s->diag_fd, n, sock_count_strays(s->proc_fd, n), s->said,
+				  sizeof(s->said));
 	s->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
 	return s->sockets;
 }

@@ -148,10 +148,25 @@ static int write_about(const char *folder, const struct buf *text)
 
 /* A socket's address has room for a short path only: it goes by a descriptor of
  * the folder. */
+/* By way of a descriptor, since it may be longer than an address. */
 static socklen_t address_in(int folder, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/control", folder);
+	return sizeof(*ret);
+}
+
+/* By its name where that fits: by that other cordons find it, and mask it (find.c). */
+static socklen_t address_of(int folder, const char *path, struct sockaddr_un *ret)
+{
+	static const char name[] = "/control";
+	size_t n = strlen(path);
+
+	if (path[0] != '/' || n + sizeof(name) > sizeof(ret->sun_path))
+		return address_in(folder, ret);
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(ret->sun_path, path, n);
+	memcpy(ret->sun_path + n, name, sizeof(name));
 	return sizeof(*ret);
 }
 
@@ -162,7 +177,7 @@ static int listen_in(const char *path)
 	struct sockaddr_un at;
 
 	if (folder < 0 || fd < 0 ||
-	    bind(fd, (struct sockaddr *)&at, address_in(folder, &at)) < 0 ||
+	    bind(fd, (struct sockaddr *)&at, address_of(folder, path, &at)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return -1;
 	return fd_take(&fd);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/syscalls.h"
 
 struct str proc_find_line(struct str text, const char *start)
 {
@@ -38,7 +39,7 @@ const char *proc_next(struct proc_list *l)
 		const struct dirent64 *d = (const void *)(l->dents + l->pos);
 
 		if (l->pos == l->n) {
-			ssize_t n = getdents64(l->fd, l->dents, sizeof(l->dents));
+			ssize_t n = sys_getdents64(l->fd, l->dents, sizeof(l->dents));
 
 			if (n <= 0)
 				return NULL;

@@ -51,17 +51,17 @@ void run_report_start(struct run_reporter *r, const struct run_about *about)
 	audit_add(r->audit, &e);
 }
 
-void run_report_command(struct run_reporter *r, const char *what, const char *reason,
-			const char *hint)
+void run_report_command(struct run_reporter *r, const char *what, const char *reason)
 {
 	struct audit_event e = { EVENT_COMMAND_BLOCKED, {
 		[AUDIT_WHAT] = AUDIT_TEXT(what),
 		[AUDIT_REASON] = text(reason),
-		[AUDIT_HINT] = text(hint),
+		[AUDIT_HINT] = AUDIT_TEXT(RUN_BLOCKED_HINT),
 	} };
 
 	add_denial(r, &(struct denial){ .kind = DENIAL_COMMAND, .what = seen(what),
-					.reason = seen(reason), .hint = seen(hint) });
+					.reason = seen(reason),
+					.hint = seen(RUN_BLOCKED_HINT) });
 	audit_add(r->audit, &e);
 }
 

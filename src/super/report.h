@@ -28,9 +28,8 @@ struct run_about {
 };
 
 void run_report_start(struct run_reporter *r, const struct run_about *about);
-/* The command itself is not executed. */
-void run_report_command(struct run_reporter *r, const char *what, const char *reason,
-			const char *hint);
+/* A blocked command is not executed. */
+void run_report_command(struct run_reporter *r, const char *what, const char *reason);
 /* A name was not made, or what stands there not written or moved: for a guarded name,
  * or NULL for what lies below it. */
 void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why);

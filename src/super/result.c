@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
+#include "base/err.h"
 #include "base/limits.h"
 #include "plan/net_inside.h"
 #include "super/run.h"
@@ -42,7 +43,7 @@ const char *run_exec_problem(int error)
 		return "command not found";
 	if (error == ELIBACC)
 		return "the interpreter that it names is not inside the cordon";
-	return strerrordesc_np(error);
+	return err_text(error);
 }
 
 static bool is_not_found(const struct run_result *r)
@@ -78,7 +79,6 @@ static_assert(ARRAY_SIZE(errors) == CORDON_N_ERRCS, "an error without a name");
 
 static void print_error(const struct run_result *r, const struct plan *plan, struct json_out *j)
 {
-
 	json_key(j, "error");
 	if (r->started && r->err.code == CORDON_E_NONE) {
 		json_put_null(j);
@@ -103,6 +103,7 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	}
 	json_key(j, "hint");
 	json_put_text(j, r->started    ? NULL :
+			 r->blocked    ? RUN_BLOCKED_HINT :
 			 r->exec_errno ? "cordon explain shows what can be seen inside" :
 			 r->hint       ? r->hint :
 					 errors[r->err.code].hint);
@@ -206,7 +207,7 @@ void run_result_print_keys(const struct run_result *r, const struct plan *plan, 
 	json_key(j, "max_rss_kb");
 	json_put_int(j, MAX(r->usage.max_rss_kb, 0));
 	json_key(j, "processes_peak");
-	json_put_int(j, MAX(r->usage.processes_peak, 1));
+	json_put_int(j, r->started ? MAX(r->usage.processes_peak, 1) : 0);
 	json_key(j, "backend");
 	json_put_text(j, plan->backend);
 	json_key(j, "profile");

@@ -27,7 +27,7 @@
 
 /* Nobody can see a run so soon and ask about it, and most commands end sooner than
  * they would be listed.  Some file systems wait for their disk when the entry goes. */
-#define LIST_AFTER_MS	20
+#define LIST_AFTER_MS	100
 
 struct run {
 	const struct plan *plan;
@@ -39,7 +39,7 @@ struct run {
 	struct live live;
 	struct server server;
 	int signals;
-	int64_t begin_us, deadline_us, kill_at_us;
+	int64_t deadline_us, kill_at_us;
 	int64_t list_at_us;	/* when it gets into the list of live runs */
 	bool exited;		/* the command's status is known */
 	bool gone;		/* init is not there any more */
@@ -93,10 +93,6 @@ void run_settle_output(struct run_result *res, bool within)
 		res->status = SIGTERM;
 }
 
-/* Hundreds of processes that never rest can keep us from our CPU for seconds, each time that
- * we wait for it: so late, nobody is asked to end. */
-#define STARVED_US	1000000
-
 /* The first reason counts. */
 static void stop_for(struct run *r, enum limit_kind why, int signal)
 {
@@ -143,7 +139,8 @@ static _Noreturn void watch_alone(struct run *r, pid_t parent)
 	while (over == LIMIT_OK && !tree_is_gone(&r->tree)) {
 		nanosleep(&tick, NULL);
 		r->tree.look_at_us = 0;
-		over = run_now_us() >= r->deadline_us ? LIMIT_WALL : tree_check(&r->tree);
+		over = run_now_us() >= MIN(r->deadline_us, r->kill_at_us) ? LIMIT_WALL :
+									    tree_check(&r->tree);
 		if (over == LIMIT_OK && r->tree.disk && disk_is_over(r->tree.disk))
 			over = LIMIT_DISK;
 	}
@@ -181,6 +178,7 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 		return on_ready(r, err);
 	case NATIVE_FAILED:
 		r->res->err = m->err;
+		tree_explain(r->plan, &r->res->err);
 		return 0;
 	case NATIVE_EXEC_FAILED:
 		r->res->started = false;
@@ -274,16 +272,21 @@ static void end_denials(struct run *r)
 
 static int guard(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 {
-	struct cordon_err ignored;
+	bool begins = fds[TREE_LISTENER].revents & POLLIN;
+	struct cordon_err why, ignored;
 
-	if (tree_guard(&r->tree, fds, err) == 0)
+	if (tree_guard(&r->tree, fds, &why) == 0)
 		return 0;
 	/* A tree that ended meanwhile takes its guard along: its filter goes
 	 * before its end shows, but init has told the end before. */
 	(void)!read_messages(r, &ignored);
-	if (!r->exited && !r->res->exec_errno && !tree_is_gone(&r->tree))
+	if ((!r->exited && !r->res->exec_errno && !tree_is_gone(&r->tree)) ||
+	    /* Or it ended since nobody answered it. */
+	    (begins && why.code == CORDON_E_HOST && r->exited && r->res->status)) {
+		*err = why;
 		return -1;
-	r->guard_err = *err;
+	}
+	r->guard_err = why;
 	return 0;
 }
 
@@ -307,8 +310,14 @@ static void check_limits(struct run *r)
 	int64_t now = run_now_us();
 	enum limit_kind over;
 
-	if (now >= r->deadline_us)
-		stop_for(r, LIMIT_WALL, now - r->deadline_us < STARVED_US ? SIGTERM : 0);
+	/* Hundreds of processes that never rest can keep us from our CPU for seconds: then the
+	 * time between the two signals is over as well, and init has ended all (init.c). */
+	if (now >= r->deadline_us) {
+		bool late = now >= run_later_us(r->deadline_us, r->plan->limits.grace_ms);
+
+		stop_for(r, LIMIT_WALL, late ? 0 : SIGTERM);
+		r->deadline_us = INT64_MAX;	/* there is nothing to wait for any more */
+	}
 	if (r->kill_at_us != INT64_MAX && now >= r->kill_at_us) {
 		tree_kill(&r->tree);
 		r->kill_at_us = run_later_us(now, r->plan->limits.grace_ms);
@@ -407,7 +416,7 @@ static int wait_for_end(struct run *r, struct cordon_err *err)
 	live_remove(&r->live);		/* while the kernel takes it apart */
 	rc = tree_wait(&r->tree, err);
 	/* The kernel may have killed all at once: its counters still tell. */
-	if (r->res->started) {
+	if (r->res->started && !r->exited) {
 		int64_t ignored_us;
 
 		if (limiter_check(r->tree.limiter, &ignored_us) == LIMIT_MEMORY &&
@@ -422,11 +431,22 @@ static int wait_for_end(struct run *r, struct cordon_err *err)
 	    !r->res->exec_errno)
 		r->res->started = true;
 	if (!r->exited)
-		r->res->status = r->res->limit == LIMIT_CPU ? SIGXCPU : SIGKILL;
+		r->res->status = SIGKILL;
 	return rc;
 }
 
 /* ---- start and finish --------------------------------------------------- */
+
+/* All of them, but the two that every C library keeps for itself: musl keeps a third, which is
+ * SIGRTMIN to others, and does not let it be added. */
+static void add_real_time(sigset_t *set)
+{
+	uint64_t word;
+
+	memcpy(&word, set, sizeof(word));	/* as the kernel has it */
+	word |= ~UINT64_C(0) << 33;
+	memcpy(set, &word, sizeof(word));
+}
 
 int run_watch_signals(int *ret_fd, struct cordon_err *err)
 {
@@ -442,8 +462,7 @@ int run_watch_signals(int *ret_fd, struct cordon_err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
 		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, forwarded[i]);
-	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
-		sigaddset(&set, i);
+	add_real_time(&set);
 	signal(SIGCHLD, SIG_DFL);	/* ignored, there would be no status */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -465,9 +484,8 @@ static int start(struct run *r, struct cordon_err *err)
 	/* A reader that went away is told to the writer inside, which has the
 	 * caller's own idea of this signal: so not before the clone. */
 	signal(SIGPIPE, SIG_IGN);
-	r->begin_us = run_now_us();
-	r->deadline_us = run_later_us(r->begin_us, r->plan->limits.wall_ms);
-	r->list_at_us = run_later_us(r->begin_us, LIST_AFTER_MS);
+	r->deadline_us = run_later_us(r->tree.begin_us, r->plan->limits.wall_ms);
+	r->list_at_us = run_later_us(r->tree.begin_us, LIST_AFTER_MS);
 	return 0;
 }
 
@@ -490,11 +508,9 @@ static void settle(struct run *r)
 		res->limit = LIMIT_DISK;
 	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
-	if (res->limit == LIMIT_CPU)
-		res->status = SIGXCPU;
 	if (res->limit == LIMIT_OK && WIFSIGNALED(res->status) && WTERMSIG(res->status) == SIGXFSZ)
 		res->limit = LIMIT_FILE_SIZE;
-	res->duration_ms = r->begin_us ? (run_now_us() - r->begin_us) / 1000 : 0;
+	res->duration_ms = r->tree.begin_us ? (run_now_us() - r->tree.begin_us) / 1000 : 0;
 }
 
 /* Did init go without a word? */

@@ -37,6 +37,9 @@ struct run_result {
 	struct run_audit audit;
 };
 
+/* What would allow a blocked command. */
+#define RUN_BLOCKED_HINT	"commands.block without the pattern"
+
 struct run_reporter;
 struct session_ops;
 

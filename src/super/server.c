@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@
 #include "super/proc_read.h"
 #include "super/run_priv.h"
 #include "super/session_priv.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD	77
+#endif
 
 #define CLIENTS_AT_ONCE	16
 
@@ -216,13 +221,48 @@ static bool answer(struct client *c)
 	return refuse(c, &err) == 0;
 }
 
-/* Only its own user may speak to a supervisor, root included. */
-static bool is_own_user(int fd)
+/* Has a process one number alone, as we see it?  Whoever is in a cordon, in whichever, has one
+ * of its own there, too; and who is seen by none is in no place below ours. */
+static bool is_beside_us(pid_t pid)
+{
+	char path[32], text[4096];
+	struct str numbers;
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	fd_close(&fd);
+	numbers = n <= 0 ? STR("") : proc_find_line((struct str){ text, (size_t)n }, "NSpid:");
+	return numbers.n && str_find(numbers, '\t') == numbers.n;
+}
+
+/* A number that was read of a process which has ended since may be another's. */
+static bool has_ended(int fd)
+{
+	int pidfd = -1;
+	socklen_t n = sizeof(pidfd);
+	struct pollfd p;
+	bool ended;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) < 0)
+		return errno != ENOPROTOOPT;	/* since Linux 6.5 */
+	p = (struct pollfd){ .fd = pidfd, .events = POLLIN };
+	ended = poll(&p, 1, 0) != 0;
+	close(pidfd);
+	return ended;
+}
+
+/* Only its own user may speak to a supervisor, root included; and nobody from inside a cordon,
+ * to which a root may show the socket of another one. */
+static bool is_welcome(int fd)
 {
 	struct ucred who;
 	socklen_t n = sizeof(who);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid() &&
+	       is_beside_us(who.pid) && !has_ended(fd);
 }
 
 static int greet(const struct client *c)
@@ -244,7 +284,7 @@ static void accept_one(struct server *s)
 	struct epoll_event e = { .events = EPOLLIN };
 	struct client *c;
 
-	if (fd < 0 || s->n_clients == MAX_SESSION_CLIENTS || !is_own_user(fd))
+	if (fd < 0 || s->n_clients == MAX_SESSION_CLIENTS || !is_welcome(fd))
 		return;
 	c = calloc(1, sizeof(*c));
 	if (!c)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ struct command {
 	int64_t wall_ms, file_size;	/* its own limits; the others are the tree's */
 	int64_t begin_us, deadline_us, kill_at_us;
 	int64_t end_at_us;		/* and what does not end then ends with everything */
+	bool told_stopped;		/* its client, which has not answered yet */
 	struct command *next;
 };
 
@@ -123,9 +125,10 @@ static void end_command(struct session *s, struct command *c)
 	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)
 		err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s", s->why);
 	run_report_command_end(s->tree.reporter, c->id, &c->res);
-	/* Who does not listen for it has gone, or will be gone. */
-	if (c->client)
-		(void)!send_result(c->client, &c->res, s->tree.plan);
+	/* Who does not read is not to wait for a result that never comes: it finds the
+	 * connection at its end. */
+	if (c->client && send_result(c->client, &c->res, s->tree.plan) < 0)
+		shutdown(c->client->fd, SHUT_RDWR);
 	remove_command(s, c);
 }
 
@@ -150,14 +153,16 @@ void session_forget_client(struct client *client)
 
 int session_answer_signal(struct client *client, struct control_message *m, struct cordon_err *err)
 {
-	const struct command *c = client->command;
+	struct command *c = client->command;
 	int64_t signal = m->head.numbers[0];
 
 	if (signal < 1 || signal >= NSIG)
 		return err_set(err, CORDON_E_PEER, "there is no signal %lld", (long long)signal);
 	/* It may have ended meanwhile; that is told. */
-	if (c)
-		native_send_to(&client->server->tree->child, NATIVE_SIGNAL, c->id, (int)signal);
+	if (!c)
+		return 0;
+	c->told_stopped &= signal != SIGCONT;
+	native_send_to(&client->server->tree->child, NATIVE_SIGNAL, c->id, (int)signal);
 	return 0;
 }
 
@@ -258,8 +263,7 @@ int session_answer_exec(struct client *client, struct control_message *m, struct
 		return err_nomem(err);
 	run_report_command_start(s->tree.reporter, c->id, plan.argv, plan.cwd);
 	if (plan.blocked) {
-		run_report_command(s->tree.reporter, plan.what, plan.blocked,
-				   "commands.block without the pattern");
+		run_report_command(s->tree.reporter, plan.what, plan.blocked);
 		c->res.exec_errno = EPERM;
 		s->tree.blocked = plan.blocked;
 		end_command(s, c);
@@ -312,15 +316,16 @@ static void on_started(struct session *s, struct command *c)
 	fd_close(terminal);
 }
 
-/* ^Z in the terminal, which is the client's. */
-static void on_stopped(const struct command *c)
+/* ^Z in the terminal, which is the client's.  Once until it answers by SIGCONT, which ends
+ * later stops as well: a command that stops very often would fill the connection. */
+static void on_stopped(struct command *c)
 {
 	cleanup_control_out struct control_out o;
 	struct cordon_err ignored;
 
 	control_out_init(&o, CONTROL_STOPPED);
-	if (c->client)
-		(void)!control_send(c->client->fd, &o, &ignored);
+	if (c->client && !c->told_stopped)
+		c->told_stopped = control_send(c->client->fd, &o, &ignored) == 0;
 }
 
 /* `c` may be NULL: it is forgotten. */
@@ -369,6 +374,7 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		return 0;
 	case NATIVE_FAILED:
 		s->failed = m->err;
+		tree_explain(s->tree.plan, &s->failed);
 		s->why = s->failed.msg;
 		return 0;
 	case NATIVE_SOCKET:

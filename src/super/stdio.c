@@ -129,17 +129,6 @@ static int open_input(struct stdio *s, struct cordon_err *err)
 
 /* ---- what the caller gave us -------------------------------------------- */
 
-static bool is_plain_unix(int fd)
-{
-	int domain = 0, type = 0;
-	struct sockaddr_storage peer;
-	socklen_t n = sizeof(domain), n_peer = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
-	       getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0;
-}
-
 /* Nothing can be written to it, and poll() never says so. */
 static bool is_listening(int fd)
 {
@@ -147,16 +136,6 @@ static bool is_listening(int fd)
 	socklen_t n = sizeof(listens);
 
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && listens;
-}
-
-/* Whoever reads what we say there, a result as well, would read what a command writes to
- * its input. */
-static bool is_our_output(const struct stat *st)
-{
-	struct stat out;
-
-	return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev &&
-	       out.st_ino == st->st_ino;
 }
 
 enum give_how { GIVE_AS_IS, GIVE_THROUGH_US, GIVE_REFUSED };
@@ -178,11 +157,11 @@ static enum give_how judge_file(int fd, bool input)
 	return judge_output(fd);
 }
 
-static enum give_how judge_socket(int fd, const struct stat *st, bool input)
+/* A socket is of the network in which it was made, unix ones as well: it tells the interfaces
+ * there and takes abstract names. */
+static enum give_how judge_socket(int fd)
 {
-	if (is_listening(fd))
-		return GIVE_REFUSED;
-	return is_plain_unix(fd) && !(input && is_our_output(st)) ? GIVE_AS_IS : GIVE_THROUGH_US;
+	return is_listening(fd) ? GIVE_REFUSED : GIVE_THROUGH_US;
 }
 
 static enum give_how judge(int fd, bool input)
@@ -194,7 +173,7 @@ static enum give_how judge(int fd, bool input)
 	if (S_ISREG(st.st_mode))
 		return judge_file(fd, input);
 	if (S_ISSOCK(st.st_mode))
-		return judge_socket(fd, &st, input);
+		return judge_socket(fd);
 	if (isatty(fd) || S_ISBLK(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !native_find_device(&st)))
 		return GIVE_THROUGH_US;

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/syscalls.h"
 #include "super/disk.h"
 #include "super/guard.h"
 #include "super/live.h"
@@ -23,7 +25,7 @@
 
 /* Groups hold by themselves what grows fast, and most commands end before anything has to be
  * looked at. */
-#define FIRST_LOOK_MS	5
+#define FIRST_LOOK_MS	10
 
 void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *caps,
 	       struct run_reporter *reporter)
@@ -32,7 +34,7 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 		.plan = plan,
 		.reporter = reporter,
 		.cgroup = caps->cgroup,
-		.child = { .pidfd = -1, .control = -1, .ruleset = -1 },
+		.child = NATIVE_NO_CHILD,
 		.fds = NATIVE_NO_FDS,
 		.userns = -1,
 		.mntns = -1,
@@ -147,6 +149,8 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 	 * parent; from here on nobody looks into this process. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot hide the supervisor");
+	/* Not after it: init begins its own clock at this word, and ends the tree by that. */
+	t->begin_us = run_now_us();
 	if (native_send(&t->child, NATIVE_GO, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start init");
 	return 0;
@@ -173,16 +177,31 @@ int tree_grant(struct tree *t, struct cordon_err *err)
 	if (t->granted)
 		return err_set(err, CORDON_E_BUG, "init asked a second time");
 	t->granted = true;
-	if (native_grant(t->plan, &t->child, err) < 0 || enter_groups(t, &entries, err) < 0)
-		return -1;
-	rc = native_send_granted(&t->child, &entries, err);
+	rc = enter_groups(t, &entries, err);
+	/* Rules last: init makes them, too. */
+	if (rc == 0)
+		rc = native_grant(t->plan, &t->child, err);
+	if (rc == 0)
+		rc = native_send_granted(&t->child, &entries, err);
 	for (size_t i = 0; i < entries.n; i++)
 		fd_close(&entries.fd[i]);
 	return rc;
 }
 
+/* Init ends the tree when its time is over, whoever else wants a CPU then.  What it starts is
+ * as everybody else, which it would not be if the caller were not.  A hint: only root may, and
+ * not everywhere; and not before init has joined its groups, some of which take nobody who is
+ * in such a hurry. */
+static void hurry_init(const struct tree *t)
+{
+	if (getpriority(PRIO_PROCESS, 0) == 0 && sys_sched_getscheduler(0) == SCHED_OTHER)
+		(void)sys_sched_setscheduler(t->child.pid, SCHED_FIFO | SCHED_RESET_ON_FORK, 1);
+}
+
 int tree_join(struct tree *t, struct cordon_err *err)
 {
+	if (!t->plan->session && t->plan->limits.wall_ms != LIMIT_NONE)
+		hurry_init(t);
 	if (t->disk)
 		disk_join(t->disk, t->fds.fd[NATIVE_PROC]);
 	if (network_join(&t->network, &t->fds, err) < 0)
@@ -211,6 +230,14 @@ int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_e
 			       "megabytes", (long long)plan->limits.memory);
 	return err_set(err, CORDON_E_SETUP,
 		       "the first process inside was killed before it could start anything");
+}
+
+void tree_explain(const struct plan *plan, struct cordon_err *err)
+{
+	if (err->sys == EMFILE && plan->most.open_files < MIN_INSIDE_FILES)
+		err_set(err, CORDON_E_POLICY,
+			"limits.open_files = %lld is not enough to start a command; allow %d",
+			(long long)plan->most.open_files, MIN_INSIDE_FILES);
 }
 
 /* ---- while it runs ------------------------------------------------------ */
@@ -246,6 +273,22 @@ int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS], struct cor
 	return guard_work(t->guard, fds + TREE_GUARD, err);
 }
 
+/* A search of PATH goes on after a refusal: the same words of the same thread by another
+ * path are the same attempt. */
+static bool is_search(struct tree *t, const struct guard_denial *d)
+{
+	uint64_t words = str_hash(str_from(d->what), d->rule);
+	bool goes_on = d->thread && d->thread == t->refused.thread &&
+		       words == t->refused.words && d->path != t->refused.path;
+
+	if (!goes_on) {
+		t->refused.thread = d->thread;
+		t->refused.words = words;
+		t->refused.path = d->path;
+	}
+	return goes_on;
+}
+
 bool tree_read_denials(struct tree *t)
 {
 	struct guard_denial d;
@@ -258,10 +301,9 @@ bool tree_read_denials(struct tree *t)
 			run_report_file(t->reporter, d.what,
 					d.name && d.name <= t->plan->n_guarded ?
 						&t->plan->guarded[d.name - 1] : NULL);
-		} else if (d.rule <= t->plan->n_rules) {
+		} else if (d.rule <= t->plan->n_rules && !is_search(t, &d)) {
 			t->blocked = t->plan->rules[d.rule - 1].message;
-			run_report_command(t->reporter, d.what, t->blocked,
-					   "commands.block without the pattern");
+			run_report_command(t->reporter, d.what, t->blocked);
 		}
 	}
 	return !t->guard;
@@ -369,9 +411,7 @@ void tree_release(struct tree *t)
 	limiter_free(t->limiter);
 	fd_close(&t->userns);
 	fd_close(&t->mntns);
-	fd_close(&t->child.pidfd);
-	fd_close(&t->child.control);
-	fd_close(&t->child.ruleset);
+	native_child_release(&t->child);
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		fd_close(&t->fds.fd[i]);
 	/* It ended while the rest was done; see tree_wait(). */

@@ -29,10 +29,16 @@ struct tree {
 	struct network network;
 	int userns, mntns;	/* of the tree, for the guard; or -1 */
 	struct caller caller;	/* what this process was before */
+	int64_t begin_us;	/* when init was told to go; 0: not yet */
 	int64_t look_at_us;	/* when the limits are due */
 	int64_t killed_us;	/* when it was first to end; 0: not yet */
 	struct plan_limits limits;	/* that hold; those of the plan at first */
 	const char *blocked;	/* the message of the last command that was refused */
+	/* The last execution that was refused: whose, of what, by which path first. */
+	struct {
+		int32_t thread;
+		uint64_t words, path;
+	} refused;
 };
 
 /* What is polled for a tree. */
@@ -79,6 +85,8 @@ void tree_kill(struct tree *t);
 /* The error of one whose init was killed from outside, or for memory, before anything
  * ran.  Returns -1. */
 int tree_refuse_killed(const struct plan *plan, bool oom_killed, struct cordon_err *err);
+/* What init could not do, in the words of the policy, where that left it too little. */
+void tree_explain(const struct plan *plan, struct cordon_err *err);
 /* Kill, and wait until nothing of it is left.  Nothing is, also when it fails: then what it
  * was mounted of could be looked through. */
 int tree_wait(struct tree *t, struct cordon_err *err) MUST_USE;

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/native/syscalls.h"
 #include "base/cpus.h"
+#include "base/syscalls.h"
 #include "super/aside.h"
 #include "super/disk.h"
 #include "super/run_priv.h"

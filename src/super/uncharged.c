@@ -1,8 +1,9 @@
 /* What nobody is charged for; see uncharged.h.
  *
  * Three things have no bound of their own: locks of parts of files, messages that
- * wait in netlink sockets, and connections that nobody has accepted.  One process held
- * 320 MB of either of the first two, under a limit of 100.
+ * wait in netlink sockets, and what sockets hold for nobody or for themselves: connections
+ * that nobody has accepted, datagrams that are not sent yet, and those that come back as
+ * errors.  One process held 320 MB of either, under a limit of 100.
  *
  * Listing the locks makes all locking on the machine wait for some ms, so it is done
  * only after the kernel's memory has grown.
@@ -30,7 +31,7 @@
 
 #define LOOK_US		250000
 #define LOCKS_DUTY	40		/* a list of locks is at most a fortieth of the time */
-#define WAITING_DUTY	8		/* a list of sockets at most an eighth */
+#define SOCKETS_DUTY	8		/* a list of sockets at most an eighth */
 #define LOCK_BYTES	192
 #define LOCK_TEXT	64		/* of one in the list, about */
 #define PART		4		/* of the limit each may be */
@@ -98,17 +99,18 @@ static bool has_messages(const struct uncharged *u, int64_t bytes)
 	return over;
 }
 
-/* What a connection holds is charged to who accepts it. */
-static bool has_waiting(struct uncharged *u, int64_t sockets, int64_t bytes)
+/* What a connection holds is charged to who accepts it; UDP's is to nobody. */
+static bool has_buffers(struct uncharged *u, int64_t sockets, int64_t bytes)
 {
 	int64_t begin = limiter_now_us();
 	_Alignas(8) char room[16384];
 	bool over;
 
-	if (u->diag_fd < 0 || sockets <= bytes / SOCK_MOST_BYTES || begin < u->waiting_due_us)
+	if (u->diag_fd < 0 || sockets <= bytes / SOCK_MOST_BYTES || begin < u->sockets_due_us)
 		return false;
-	over = sock_measure_waiting(u->diag_fd, room, sizeof(room)) > bytes;
-	u->waiting_due_us = limiter_now_us() + (limiter_now_us() - begin) * WAITING_DUTY;
+	over = sock_measure_uncharged(u->diag_fd, sock_count_strays(u->proc_fd, sockets), room,
+				      sizeof(room)) > bytes;
+	u->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
 	return over;
 }
 
@@ -122,7 +124,7 @@ static bool is_over(struct uncharged *u, int64_t limit, int64_t now_us)
 	if (u->own_network && sockets > limit / PART / NETLINK_BYTES &&
 	    has_messages(u, limit / PART))
 		return true;
-	if (u->own_network && has_waiting(u, sockets, limit / PART))
+	if (u->own_network && has_buffers(u, sockets, limit / PART))
 		return true;
 	if (now_us < u->locks_due_us || !has_grown(u, limit))
 		return false;

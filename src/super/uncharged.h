@@ -16,7 +16,7 @@ struct uncharged {
 	size_t n_fs;
 	bool own_network;		/* its sockets are the tree's */
 	int64_t slab;			/* the kernel's, the least since locks were listed */
-	int64_t due_us, locks_due_us, waiting_due_us;
+	int64_t due_us, locks_due_us, sockets_due_us;
 };
 #define UNCHARGED	((struct uncharged){ .proc_fd = -1, .diag_fd = -1 })
 

@@ -70,8 +70,8 @@ int toml_parse(const struct source *src, struct arena *a, struct value *ret_root
 int json_parse(const struct source *src, struct arena *a, struct value *ret_root,
 	       struct cordon_err *err) MUST_USE;
 /* The YAML front matter of a Markdown text: what stands between a first line
- * `---` and the next line `---` (or `...`).  A text without it gives an empty
- * table.  Lines are counted in the whole text. */
+ * `---` and the next line `---` (or `...`).  A text without it gives
+ * VALUE_NULL.  Lines are counted in the whole text. */
 int yaml_parse_front_matter(const struct source *src, struct arena *a, struct value *ret_root,
 			    struct cordon_err *err) MUST_USE;
 

@@ -430,7 +430,7 @@ static int read_yaml(struct str text, struct arena *a, struct value *ret, struct
 int yaml_parse_front_matter(const struct source *src, struct arena *a, struct value *ret_root,
 			    struct cordon_err *err)
 {
-	struct value v = { .kind = VALUE_TABLE, .line = 1, .col = 1 };
+	struct value v = { .kind = VALUE_NULL, .line = 1, .col = 1 };
 	struct str text = src->text, yaml;
 
 	if (text_check_size(src, err) < 0)

@@ -6,6 +6,8 @@
 #ifndef TRIAL_JOBS_H
 #define TRIAL_JOBS_H
 
+#include <sys/types.h>
+
 #include "trial/tasks.h"
 #include "trial/trial.h"
 

@@ -158,6 +158,7 @@ int trial_list_make(const char *const *words, size_t n, unsigned attempts, struc
 		if (add_word(&l, words[i], err) < 0)
 			return -1;
 	if (n == 1 && ret->n == 1 && !is_kind(ret->items[0].file, S_IFREG))
-		return err_set(err, CORDON_E_USAGE, "there is no task '%s'", words[0]);
+		return err_set(err, CORDON_E_USAGE, "there is no task '%s'; name a "
+			       "task.toml, or a folder that has one", words[0]);
 	return 0;
 }

@@ -289,6 +289,8 @@ PUBLIC = "--network public --deny-host x.test"
 for what in ("metadata", "private", "shared", "loop", "loop6", "zero", "own", "second", "mapped",
              "nat64", "six", "local6", "same"):
     row(f"public: the name {what}.wild.test", f"end(tcp('{what}.wild.test'))", opts=PUBLIC)
+for address in (METADATA, PRIVATE):
+    row(f"public: the address {address}", f"end(tcp({address!r}))", opts=PUBLIC)
 for address in NEAR:
     row(f"public: this machine's {address}", f"end(tcp({address!r}))", opts=PUBLIC)
 row("a range of everything: this machine's", f"end(tcp({NEAR[0]!r}))",

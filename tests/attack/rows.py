@@ -309,9 +309,33 @@ row("denied: a folder above it, renamed under another name of it", "cat x/s", se
     opts="--deny a/b/s", before="cd /proc/self/cwd/a && mv b ../x")
 row("denied: a folder above it, closed by an earlier command", "chmod 755 a; cat a/b/s",
     setup=DENY, opts="--deny a/b/s", before="chmod 0 a")
+row("denied: a pattern behind a link, its folder closed by an earlier command",
+    "chmod 700 d; cat d/s/key", setup="mkdir d v; echo x > v/key; ln -s ../v d/s",
+    opts="--deny **/s/**", before="chmod 600 d")
 row("denied: a pattern", "cat a/.env", setup="mkdir a; echo x > a/.env", opts="--deny **/.env")
 row("denied: a pattern, renamed by an earlier command", "cat x/.env || cat x/env",
     setup="mkdir a; echo x > a/.env", opts="--deny **/.env", before="mv a x; mv x/.env x/env")
+SSH = "mkdir -p dots/ssh h; echo k > dots/ssh/id_rsa; ln -s ../dots/ssh h/.ssh"
+for what, act in (("read", "cat h/.ssh/id_rsa"), ("read where it is", "cat dots/ssh/id_rsa"),
+                  ("the link removed", "rm h/.ssh; test ! -e h/.ssh"),
+                  ("the link renamed", "mv h/.ssh h/x")):
+    row(f"denied **/.ssh/id_*: behind a link, {what}", act, setup=SSH, opts="--deny **/.ssh/id_*")
+row("denied **/a/*/k: behind a link in the middle", "cat a/x/k",
+    setup="mkdir -p a t; echo k > t/k; ln -s ../t a/x", opts="--deny **/a/*/k")
+row("denied **/a/b/k: behind two links", "cat a/b/k",
+    setup="mkdir r t; echo k > t/k; ln -s r a; ln -s ../t r/b", opts="--deny **/a/b/k")
+row("protected **/.ssh/id_*: behind a link", "echo x > h/.ssh/id_rsa", setup=SSH,
+    opts="--protect **/.ssh/id_*")
+HOOK = "mkdir -p vendor/x packages; ln -s ../vendor/x packages/x"
+for what, act in (("by it", "echo e > packages/x/hook.js"),
+                  ("where it is", "echo e > vendor/x/hook.js"),
+                  ("renamed to", "echo e > n && mv n vendor/x/hook.js")):
+    row(f"protected packages/*/hook.js: made behind a link, {what}", act, setup=HOOK,
+        opts="--protect packages/*/hook.js")
+row("protected p/*/b/*.js: made behind two links", "echo e > t/n.js",
+    setup="mkdir -p t r p; ln -s ../t r/b; ln -s ../r p/x", opts="--protect p/*/b/*.js")
+row("protected *.js: made where a link to nothing leads", "echo e > data",
+    setup="ln -s data n.js", opts="--protect *.js")
 row("keys of HOME in a folder that an earlier command renamed", "cat c/gh/hosts.yml", home="ws",
     setup="mkdir -p .config/gh; echo k > .config/gh/hosts.yml", before="mv .config c")
 row("protected: .git, renamed by an earlier command", "echo evil > g/hooks/a", setup=GIT,
@@ -560,7 +584,8 @@ for name in ("mem", "environ", "maps", "auxv", "stack", "io", "map_files/*", "fd
 for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
              "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
              "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2",
-             "ANTHROPIC_TOKEN", "GEMINI_KEY", "LITELLM_MASTER_KEY"):
+             "ANTHROPIC_TOKEN", "GEMINI_KEY", "LITELLM_MASTER_KEY", "FAL_KEY", "TF_TOKEN_HOST",
+             "SLACK_WEBHOOK_URL", "BUNDLE_GITHUB__COM"):
     row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
 row("a variable that nobody named", "env | grep s3cret-OTHER")
 
@@ -617,6 +642,43 @@ row("memory: datagrams whose senders are closed",
     " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
     " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
     "  s.sendto(bytes(150000 if k else 1), r.getsockname())\n" + HOLD, opts=BIG)
+# The first may be empty, which hides the others; and so may all.
+row("memory: datagrams behind an empty one",
+    "py:import socket, time\nkeep = []\nfor i in range(150):\n"
+    " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
+    " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+    "  s.sendto(bytes(150000 if k else 0), r.getsockname())\n" + HOLD, opts=BIG)
+row("memory: packets that are empty", "py:import socket\nkeep = []\nfor i in range(900):\n"
+    " a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n a.setblocking(False)\n"
+    " keep.append(b)\n try:\n  while True: a.send(b'')\n"
+    " except BlockingIOError: a.close()\n" + HOLD, opts=BIG)
+for kind, data in (("STREAM", "bytes(65536)"), ("SEQPACKET", "b''")):
+    row(f"memory: what nobody accepts and who sent it is gone, {kind}",
+        f"py:import socket, time\ns = socket.socket(socket.AF_UNIX, socket.SOCK_{kind})\n"
+        "s.bind(f'\\0{time.time()}')\ns.listen(4096)\nfor i in range(1500):\n"
+        f" c = socket.socket(socket.AF_UNIX, socket.SOCK_{kind})\n c.connect(s.getsockname())\n"
+        f" c.setblocking(False)\n try:\n  while True: c.send({data})\n"
+        " except BlockingIOError: c.close()\n" + HOLD, opts=BIG)
+# Not sent yet, with a socket that is still in the kernel's lists or no longer; and sent, but
+# with the word of when that was, nobody reads which.
+UDP = ("py:import ctypes, os, resource, socket, struct\nkeep = []\n"
+       "resource.setrlimit(7, (resource.getrlimit(7)[1],) * 2)\n"
+       "there = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nthere.bind(('127.0.0.1', 0))\n"
+       "for i in range(3000):\n s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+       " keep.append(s)\n s.connect(there.getsockname())\n")
+UNREAD = ".setsockopt(1, 37, struct.pack('=I', 1 << 8 | 1 << 4 | 1 << 1))\n"
+for what, act in (
+        ("datagrams that are not whole", " s.send(bytes(65000), socket.MSG_MORE)\n"),
+        ("datagrams that are not whole, of nobody", " s.send(bytes(65000), socket.MSG_MORE)\n"
+         " ctypes.CDLL(None).connect(s.fileno(), bytes(16), 16)\n"),
+        ("datagrams that come back", f" s{UNREAD} for k in range(3): s.send(bytes(60000))\n")):
+    row(f"memory: {what}", UDP + act + HOLD, opts=BIG)
+row("memory: TCP that comes back", "py:import resource, socket, struct\nkeep = []\n"
+    "resource.setrlimit(7, (resource.getrlimit(7)[1],) * 2)\n"
+    "s = socket.create_server(('127.0.0.1', 0))\nfor i in range(900):\n"
+    " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
+    f" c.setsockopt(1, 8, 1 << 22)\n c{UNREAD} for k in range(40):\n"
+    "  c.send(bytes(16000))\n  a.recv(70000)\n" + HOLD, opts=BIG)
 row("memory: full pipes", "py:import os, resource\nhard = resource.getrlimit(7)[1]\n"
     "resource.setrlimit(7, (min(hard, 4096), hard))\nkeep, held = [], 0\nfor i in range(900):\n"
     " r, w = os.pipe()\n keep.append((r, w))\n os.set_blocking(w, False)\n try:\n"

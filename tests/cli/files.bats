@@ -45,8 +45,17 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 		cordon $command none
 		is "$status" 2
 		is "$out" ""
-		has "$err" "cannot open 'none': No such file or directory"
+		has "$err" "cannot open 'none': No such file or directory; name a policy that can be read"
 	done
+	for command in "run --policy none -- true" "explain --policy none" \
+		"session start --policy none" "policy match --policy none a.example"; do
+		cordon $command
+		is "$status" 2
+		has "$err" "--policy: cannot open 'none': No such file or directory; name a policy"
+	done
+	cordon trial none
+	is "$status" 2
+	has "$err" "there is no task 'none'; name a task.toml"
 	cordon policy match --policy none a.example
 	is "$status" 2
 	is "$out" "denied: the policy is not valid"
@@ -134,6 +143,46 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 		is "$status" 2
 		has "$err" "'x' is not a dialect; write cordon, ai-harness, "
 	done
+}
+
+@test "a policy in another dialect than the one that is said is not ignored" {
+	printf '[network]\nmode = "allowlist"\n[commands]\nblock = ["curl"]\n' >n.toml
+	for dialect in harbor ai-harness openharness; do
+		cordon check --dialect $dialect n.toml
+		is "$status" 1
+		cordon run --dialect $dialect --policy n.toml -- true
+		is "$status" 2
+	done
+	has "$err" "n.toml:1:2: 'network' belongs to cordon.toml"
+	has "$err" "n.toml:3:2: 'commands' belongs to cordon.toml"
+	cordon check --dialect harbor n.toml
+	has "$err" "n.toml:1:2: unknown key 'network' at the top of the file; it belongs to cordon.toml"
+	printf '# Reviewer\nYou review.\n' >harness.md
+	cordon check harness.md
+	is "$status" 1
+	has "$err" "harness.md:1:1: there is no front matter"
+}
+
+@test "a misspelt block of another program's file" {
+	printf -- '---\nname: a\nnetwrk:\n  allowed_domains: [a.com]\n---\n' >harness.md
+	cordon check harness.md
+	is "$status" 1
+	is "$err" "harness.md:3:1: unknown key 'netwrk'; did you mean 'network'?"
+	printf '[sandbx]\nenabled = true\n' >config.toml
+	cordon check --dialect openharness config.toml
+	is "$status" 1
+	is "$err" "config.toml:1:2: unknown key 'sandbx'; did you mean 'sandbox'?"
+}
+
+@test "the other keys of another program's file are its own" {
+	printf -- '---\nname: a\nprofile: fast\nenv: [A]\nlimits: {turns: 4}\nmeta: {}\n---\n' \
+		>harness.md
+	printf '[model]\nname = "x"\n[limits]\nturns = 4\n[sandbox]\nmode = "process"\n' >config.toml
+	printf 'version = "1.0"\n[metadata]\nlimits = 1\n[task]\nname = "x"\n[other]\n' >task.toml
+	cordon check harness.md task.toml
+	is "$status" 0
+	cordon check --dialect openharness config.toml
+	is "$status" 0
 }
 
 @test "dialects are told by name and content" {

@@ -49,6 +49,14 @@ block = ["touch mark"]'
 	is "$status" 125
 	has "$out" '"code":"host"'
 	has "$out" 'max_user_namespaces'
+	is "$(missing)" userns
+	cordon_without landlock run --json --profile os_hardened -- /bin/echo ran
+	is "$status" 125
+	is "$(missing)" landlock
+	has "$out" '"profile":"os_hardened"'
+	cordon_without notify run --json -- /bin/echo ran
+	is "$status" 125
+	is "$(missing)" seccomp
 }
 
 @test "may_lack: runs without, says so before, and in the result" {
@@ -111,6 +119,17 @@ deny = [\"$place/work/key\"]"
 	cordon_without mount run -- /bin/echo ran
 	is "$status" 125
 	has "$err" "'$place/work/key' lies inside the root '$place/work'"
+}
+
+@test "without mounts, a file system of the kernel inside a root is refused" {
+	work
+	mkdir proc
+	policy 'may_lack = ["mount", "pid", "cgroup"]'
+	# shellcheck disable=SC2016  # expanded there
+	run unshare --map-root-user --mount sh -c 'mount --rbind /proc proc && exec "$@"' sh \
+		"$CORDON_BUILD/tests/without" mount "$CORDON" run -- /bin/echo ran
+	is "$status" 125
+	has "$output" "'$place/work/proc' lies inside the root '$place/work'"
 }
 
 @test "without mounts, what is to be kept inside a writable root is refused" {

@@ -217,6 +217,7 @@ cordon needs 80; raise it and try again" ]
 	json "d['blocked'] == d['error']['message']"
 	json "d['blocked'] == \"Command blocked by sandbox policy: contains 'curl'\""
 	json "d['denials'][0]['kind'] == 'command' and d['denials'][0]['hint'] and d['run_id']"
+	json "d['error']['hint'] == d['denials'][0]['hint']"
 	# What a command starts in turn meets the kernel.
 	# A shell that looks before it executes finds a program, too.
 	for shell in sh bash; do
@@ -259,6 +260,30 @@ cordon needs 80; raise it and try again" ]
 	json "d['denials'][0]['reason'] == \"$said\" and d['denials'][0]['hint']"
 }
 
+@test "a blocked program by another of its names: 126, message, denial" {
+	said="Command blocked by sandbox policy: contains 'tool'"
+	mkdir bin again
+	printf '#!/bin/sh\necho ran\n' >bin/tool-2
+	chmod +x bin/tool-2
+	ln -s tool-2 bin/tool
+	ln -s ../bin/tool-2 again/
+	export PATH=$work/bin:$work/again:$PATH
+	for name in tool-2 "$work/again/tool-2"; do
+		run --separate-stderr "$cordon" run --json --block-command tool -- "$name" x
+		[ "$status" -eq 126 ]
+		[ "$stderr" = "$said" ]
+		json "d['blocked'] == d['error']['message'] == \"$said\""
+		json "[(x['what'], x['count']) for x in d['denials']] == [('$name x', 1)]"
+	done
+	# What is started inside as well: each attempt once, however many folders are searched.
+	run "$cordon" run --json --block-command tool -- sh -c \
+		'env tool-2; ./again/tool-2; tool-2; env tool-2; echo $?'
+	[ "$status" -eq 0 ]
+	json "d['stdout'] == '126\n' and d['blocked'] is None"
+	json "[(x['what'], x['count']) for x in d['denials']] == [('tool-2', 3), ('./again/tool-2', 1)]"
+	json "all(x['reason'] == \"$said\" for x in d['denials'])"
+}
+
 @test "a command that is not there is not found, blocked or not" {
 	run -127 "$cordon" run --block-command 'no-such x' -- sh -c 'no-such y'
 	run -127 "$cordon" run --block-command 'no-such x' -- no-such y
@@ -285,18 +310,140 @@ cordon needs 80; raise it and try again" ]
 	grep '^commands.block' <<<"$output" | grep -q 'seccomp notification (execve)'
 }
 
-@test "wall clock: a supervisor that could not look for long asks nobody to end" {
-	"$cordon" run --timeout 500ms -- sh -c \
-		'trap "echo asked > asked; exit 0" TERM; : > began; while :; do sleep 0.01; done' 3>&- &
+@test "wall clock: it is over as well where the supervisor cannot look" {
+	m=$(marker)
+	"$cordon" run --timeout 500ms --result r.json -- sh -c \
+		"trap 'echo asked > asked; exit 0' TERM; : > began; sleep $m" 3>&- &
 	pid=$!
 	soon test -e began
+	sleeps "$m"
 	kill -STOP $pid
-	sleep 2
+	soon gone "$m"
 	kill -CONT $pid
 	status=0
 	wait $pid || status=$?
 	[ "$status" -eq 124 ]
 	[ ! -e asked ]
+	output=$(<r.json)
+	json "d['timed_out'] and d['limit'] == 'wall' and not d['oom_killed']"
+}
+
+@test "wall clock: init has it before everybody else, and nobody takes that away" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may give that"
+	chrt -f 1 true || skip "this root may not either"
+	run "$cordon" run --timeout 30s -- sh -c 'chrt -p 1; chrt -p $$'
+	grep -q "pid 1's .*SCHED_FIFO|SCHED_RESET_ON_FORK" <<<"$output"
+	grep -q "pid [^1].*SCHED_OTHER" <<<"$output"
+	for policy in other idle batch; do
+		run ! "$cordon" run --timeout 30s -- chrt --$policy -p 0 1
+	done
+	# A caller's own is init's as well, but not the command's.
+	for policy in fifo rr; do
+		run -0 chrt --$policy 2 "$cordon" run -- sh -c 'chrt -p 1; chrt -p $$'
+		grep -qi "pid 1's .*SCHED_$policy|SCHED_RESET_ON_FORK" <<<"$output"
+		grep -q "pid [^1].*SCHED_OTHER" <<<"$output"
+	done
+}
+
+@test "wall clock: it goes on where the supervisor does not read" {
+	m=$(marker)
+	cat >stops.py <<-'P'
+		import os, signal, sys, time
+		me = os.getpid()
+		if os.fork() == 0:
+		    os.setsid()
+		    for i in range(10**9):
+		        os.kill(me, signal.SIGSTOP)
+		        time.sleep(0.0001)
+		        os.kill(me, signal.SIGCONT)
+		        time.sleep(0.0001)
+		        if i == 3000:
+		            os.spawnlp(os.P_NOWAIT, "sleep", "sleep", sys.argv[1])
+		while True:
+		    signal.pause()
+	P
+	"$cordon" run --timeout 8s -- /usr/bin/python3 stops.py "$m" 3>&- &
+	pid=$!
+	soon test -n "$(pgrep -f "stops.py $m")"
+	kill -STOP $pid
+	soon sleeps "$m"
+	soon gone "$m"
+	kill -CONT $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 124 ]
+}
+
+@test "wall clock: it begins for all at once" {
+	run strace -o /dev/null -e trace=sendto -e inject=sendto:delay_exit=400000:when=1 \
+		"$cordon" run --timeout 1s --json -- sleep 20
+	[ "$status" -eq 124 ]
+	output=$(grep run_id <<<"$output")
+	json "d['timed_out'] and d['limit'] == 'wall'"
+}
+
+@test "stops of others do not keep init busy" {
+	cat >toggle.py <<-'P'
+		import os, signal, time
+		def init_ticks():
+		    with open("/proc/1/stat") as f:
+		        return sum(map(int, f.read().rpartition(")")[2].split()[11:13]))
+		r, w = os.pipe()
+		if os.fork() == 0:
+		    os.setpgid(0, 0)
+		    for i in range(800):
+		        if os.fork() == 0:
+		            os.close(w)
+		            while True:
+		                signal.pause()
+		    os.write(w, b"%d" % os.getpid())
+		    os._exit(0)
+		os.wait()
+		group = int(os.read(r, 20))
+		begin, end = init_ticks(), time.monotonic() + 3
+		while time.monotonic() < end:
+		    os.killpg(group, signal.SIGSTOP)
+		    time.sleep(0.005)
+		    os.killpg(group, signal.SIGCONT)
+		    time.sleep(0.001)
+		print((init_ticks() - begin) / os.sysconf("SC_CLK_TCK") / 3)
+	P
+	run -0 "$cordon" run --timeout 60s --processes 1000 -- /usr/bin/python3 toggle.py
+	/usr/bin/python3 -c "assert $output < 0.2, $output"
+}
+
+@test "a umask that takes the owner's own rights is the command's alone" {
+	umask 0177
+	run -0 "$cordon" run --no-policy -- sh -c 'umask; : > made'
+	umask 0022
+	# Nor can an ordinary user make a folder for the record.
+	[ "${lines[-1]}" = 0177 ]
+	[ "$(stat -c %a made)" = 600 ]
+}
+
+@test "who waits for the end of what was told to end does not spin" {
+	for words in "" --no-sandbox; do
+		# shellcheck disable=SC2086
+		run strace -o calls -e trace=poll,ppoll "$cordon" run $words --timeout 300ms -- \
+			sh -c 'trap "" TERM; sleep 30; sleep 30'
+		[ "$status" -eq 124 ]
+		[ "$(grep -c poll calls)" -lt 1000 ]
+	done
+}
+
+@test "the limit of CPU time is told to all that the command has started" {
+	cat >burn.py <<-'P'
+		import signal, sys
+		def end(*_):
+		    print("asked", flush=True)
+		    sys.exit(3)
+		signal.signal(signal.SIGXCPU, end)
+		while True:
+		    pass
+	P
+	run "$cordon" run --cpu-seconds 1 -- sh -c 'trap "sleep 0.05" XCPU; /usr/bin/python3 burn.py'
+	[ "$status" -eq 124 ]
+	[ "${lines[0]}" = asked ]
 }
 
 @test "124 for wall clock and CPU, with what was written before" {
@@ -308,7 +455,14 @@ cordon needs 80; raise it and try again" ]
 	json "d['stdout'] == 'partial\n' and d['stderr'] == 'e\n'"
 	run "$cordon" run --cpu-seconds 1 --json -c 'while :; do :; done'
 	[ "$status" -eq 124 ]
-	json "d['timed_out'] and d['limit'] == 'cpu' and d['cpu_ms'] >= 900"
+	json "d['timed_out'] and d['limit'] == 'cpu' and d['cpu_ms'] >= 900 and d['signal'] == 24"
+	# What ended it is told, and nothing else.
+	run "$cordon" run --cpu-seconds 1 --json -c 'trap "" XCPU; while :; do :; done'
+	[ "$status" -eq 124 ]
+	json "d['timed_out'] and d['limit'] == 'cpu' and d['signal'] == 9"
+	run "$cordon" run --cpu-seconds 1 --json -c 'trap "exit 3" XCPU; while :; do :; done'
+	[ "$status" -eq 124 ]
+	json "d['timed_out'] and d['exit_code'] == 3 and d['signal'] is None"
 }
 
 @test "a time-out ends what ignores SIGTERM, and what is stopped" {
@@ -532,6 +686,43 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	[ ! -e ran ]
 }
 
+@test "patterns: a name at any depth is closed where all of / can be read, and in presets" {
+	away=$(mktemp -d /var/tmp/cordon-XXXXXX)
+	mkdir -p "$away/a" "$HOME/go/x"
+	chmod 755 "$away"
+	echo secret >"$away/a/.env"
+	echo secret >"$HOME/go/x/.env"
+	mkdir ws
+	cd ws
+	printf '{"filesystem": {"denyRead": ["**/.env"], "allowWrite": ["."]}}' >../srt.json
+	"$cordon" run -r / -- cat "$away/a/.env"
+	run "$cordon" run -r / --deny '**/.env' -- cat "$away/a/.env"
+	[ "$status" -eq 1 ]
+	grep -q 'Permission denied' <<<"$output"
+	run "$cordon" run --dialect srt --policy ../srt.json -- cat "$away/a/.env"
+	[ "$status" -eq 1 ]
+	grep -q 'Permission denied' <<<"$output"
+	"$cordon" run -- cat "$HOME/go/x/.env"
+	run "$cordon" run --deny '**/.env' -- cat "$HOME/go/x/.env"
+	[ "$status" -eq 1 ]
+	grep -q 'Permission denied' <<<"$output"
+	rm -r "$away"
+}
+
+@test "patterns: what cannot be looked through below a root that is only read is closed" {
+	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
+	mkdir -p r/d r/e ws
+	echo x >r/d/k
+	echo x >r/e/f
+	chmod 311 r/d
+	cd ws
+	run "$cordon" run -r ../r --deny '**/k' -c 'cat ../r/e/f; cat ../r/d/k'
+	chmod 700 ../r/d
+	[ "$status" -eq 1 ]
+	[ "${lines[0]}" = x ]
+	grep -q 'Permission denied' <<<"$output"
+}
+
 @test "patterns: what cannot be looked through is refused" {
 	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
 	mkdir d
@@ -683,8 +874,12 @@ has_guard() {
 	chmod 0 .config
 	run "$cordon" run --json -- sh -c 'touch f; chmod 700 .config; mkdir -p deep
 		echo x >deep/config.toml; echo x >.config/mise/config.toml; exit 3'
-	json "d['exit_code'] == 3 and d['error'] is None"
-	[ -e f ]
+	if [ "$(id -u)" -eq 0 ]; then
+		json "d['exit_code'] == 3 and d['error'] is None"
+		[ -e f ]
+	else
+		[[ "$output" == *"'$work/.config' is closed to cordon"* ]]
+	fi
 	[ ! -e deep/config.toml ]
 	chmod 0 .config
 	run "$cordon" run --json -- sh -c 'chmod 700 .config; mkdir -p deep; echo x >deep/config.toml'
@@ -849,6 +1044,48 @@ has_guard() {
 	[ "$(cat s)" = secret ]
 }
 
+@test "what is named by way of a link has that name inside" {
+	top=$BATS_TEST_TMPDIR
+	mkdir -p ../sdk-1.2/sub ../store/out ../secret
+	echo data | tee ../sdk-1.2/f >../secret/f
+	ln -s sdk-1.2 ../first
+	ln -s first ../sdk
+	ln -s "$top/store" ../kept
+	ln -s ../secret escape
+	[ "$("$cordon" run -r "$top/sdk" -- cat "$top/sdk/f" "$top/sdk-1.2/f")" = $'data\ndata' ]
+	"$cordon" run -w ../kept/out -- sh -c "echo made >$top/kept/out/made"
+	[ "$(cat ../store/out/made)" = made ]
+	printf '[files]\nread = ["%s/sdk"]\nwrite = ["%s/kept/out"]\n' "$top" "$top" >../policy.toml
+	"$cordon" run --policy ../policy.toml --cwd / -- cp "$top/sdk/f" "$top/kept/out/copy"
+	[ -e ../store/out/copy ]
+	ln -s work ../by
+	cd ../by
+	"$cordon" run -- touch "$top/by/here"
+	[ -e ../work/here ]
+	# Nothing else is there, and all that is held stays so.
+	[ "$("$cordon" run -r ../sdk/sub -- ls "$top/sdk")" = sub ]
+	run "$cordon" run -r ../sdk --deny ../sdk-1.2/f -- cat "$top/sdk/f"
+	[ "$status" -ne 0 ]
+	run "$cordon" run -w ../kept/out -- touch "$top/kept/out/.envrc"
+	[ ! -e ../store/out/.envrc ]
+	run "$cordon" run -r ../sdk -- cat escape/f "$top/secret/f"
+	[[ "$output" != *data* ]]
+}
+
+@test "HOME behind a link" {
+	mkdir -p ../var/home/me
+	ln -s var/home ../home
+	export HOME=$BATS_TEST_TMPDIR/home/me
+	printf '[user]\n\tname = me\n\temail = me@example\n' >"$HOME/.gitconfig"
+	"$cordon" run -- sh -c 'mkdir -p ~/.cache/x && touch ~/.cache/x/made'
+	[ ! -e "$HOME/.cache" ]
+	git init -q .
+	"$cordon" run -- git commit -q --allow-empty -m one
+	[ "$(git log --format=%an)" = me ]
+	run "$cordon" run -w "$HOME" -- touch "$HOME/.bashrc"
+	[ ! -e "$HOME/.bashrc" ]
+}
+
 @test "everything denied is refused, everything protected is read-only" {
 	echo as it was >s
 	for path in / //. /tmp/..; do
@@ -878,6 +1115,37 @@ has_guard() {
 	[ "$(git -C sub log --format=%s)" = one ]
 }
 
+@test "a folder that leads to many guarded names can be made and moved" {
+	mkdir build
+	"$cordon" run -w build -- sh -c 'rm -r build && mkdir build && touch build/made'
+	[ -e build/made ]
+	mapfile -t many < <(seq -f '--protect=gen/name%g' 1000)
+	run "$cordon" run "${many[@]}" -- sh -c 'mkdir -p gen next/name777 && touch gen/made
+		touch gen/name1000; rm -r gen; mv next gen'
+	[ -d next/name777 ]
+	[ ! -e gen ]
+	"$cordon" run "${many[@]}" -- sh -c 'mkdir other && mv other gen && mv gen moved'
+	[ -d moved ]
+	mapfile -t many < <(seq -f '--write=../roots/%g' 20)
+	"$cordon" run "${many[@]}" -- sh -c 'for i in ../roots/*; do mkdir $i/made || exit; done'
+	[ "$(find ../roots -name made | wc -l)" = 20 ]
+	run "$cordon" run "${many[@]}" -- touch ../roots/20/.envrc
+	[ ! -e ../roots/20/.envrc ]
+}
+
+@test "a writable root that is a file" {
+	echo one >../log
+	"$cordon" run -w ../log -c 'echo two >>../log'
+	"$cordon" run -w ../log -- /usr/bin/python3 -c 'open("../log", "r+").write("ONE")'
+	printf '[files]\nwrite = ["%s/log"]\n' "$BATS_TEST_TMPDIR" >../policy.toml
+	"$cordon" run --policy ../policy.toml --cwd / -- sh -c "echo three >>$BATS_TEST_TMPDIR/log"
+	[ "$(cat ../log)" = $'ONE\ntwo\nthree' ]
+	# In another root it can be made anew.
+	echo old >log
+	"$cordon" run -w log -c 'echo new >log.new && mv log.new log && rm log && echo again >log'
+	[ "$(cat log)" = again ]
+}
+
 @test "what is denied or protected stays so where a mount of the host shows it again" {
 	mkdir -p a/folder second part
 	echo secret >a/secret
@@ -901,6 +1169,55 @@ has_guard() {
 	[ "$(printf '%s\n' "${lines[@]}" | grep -cv enied)" = 1 ]
 	[ "${lines[-1]}" = secret ]
 	[ "$(ls a/folder)" = secret ]
+}
+
+@test "what fits a pattern stays closed where a mount of the host shows it by another name" {
+	mkdir -p a/.aws view links
+	echo secret >a/.aws/credentials
+	echo secret >a/.env
+	echo free >a/.aws/config
+	ln -s ../a/.env links/.env
+	touch shown
+	cat >script <<-'END'
+		mount --bind a/.aws view && mount --bind a/.env shown || exit 99
+		"$1" run --deny '**/.aws/credentials' --deny '**/.env' -- sh -c \
+			'cat view/config view/credentials shown a/.env links/.env; :'
+		"$1" run --protect '**/.env' -- sh -c 'echo x >shown; :'
+	END
+	run -0 unshare --map-root-user --mount sh script "$cordon"
+	[ "${lines[0]}" = free ]
+	[ "$(grep -c 'ermission denied' <<<"$output")" = 4 ]
+	[ "$(grep -c 'Read-only file system' <<<"$output")" = 1 ]
+	[ "$(cat a/.env)" = secret ]
+}
+
+@test "file systems of the kernel that the host mounted below a root are not seen" {
+	mkdir -p sysroots/ws/rootfs/proc sysroots/ws/rootfs/sys sysroots/ws/over other
+	cd sysroots/ws
+	touch uptime
+	cat >script <<-'END'
+		mount --rbind /proc rootfs/proc && mount --rbind /sys rootfs/sys &&
+			mount --bind /proc/uptime uptime && mount --rbind /proc over &&
+			mount --bind ../../other over || exit 99
+		ls rootfs/proc/self/status rootfs/sys/kernel uptime >/dev/null || exit 98
+		echo 1 >rootfs/proc/self/oom_score_adj || exit 97
+		"$1" run -c 'echo free >over/f; ls rootfs; cat uptime; ls rootfs/proc rootfs/sys
+			echo 1 >rootfs/proc/1/oom_score_adj; : >>rootfs/proc/sys/kernel/core_pattern; :'
+		cat over/f
+		here=$PWD
+		cd ../../other
+		for root in rootfs/proc/1 uptime; do
+			"$1" run -w "$here/$root" -- touch ran
+			"$1" run -r "$here/$root" -- touch ran || :
+		done
+	END
+	run -0 unshare --map-root-user --mount sh script "$cordon"
+	[ "${lines[0]} ${lines[1]}" = "proc sys" ]
+	[ "$(grep -c 'ermission denied' <<<"$output")" = 5 ]
+	grep -qx free <<<"$output"
+	[ "$(grep -c "rootfs/proc/1' is the kernel's and cannot be a root" <<<"$output")" = 2 ]
+	[ "$(grep -c "uptime' is the kernel's and cannot be a root" <<<"$output")" = 2 ]
+	[ ! -e ../../other/ran ]
 }
 
 @test "what a file .git and the configuration lead git to is held" {
@@ -929,6 +1246,157 @@ has_guard() {
 	"$cordon" run -- sh -c 'echo y >free && echo y >.bare/description &&
 		git -C main -c user.name=a -c user.email=a@b commit -q --allow-empty -m two'
 	[ "$(git -C main log --format=%s | head -1)" = two ]
+}
+
+@test "a folder that was closed is not taken for one without a policy" {
+	mkdir -p ws/sub ws/.harness
+	echo SECRET >ws/secret
+	for name in task.toml .harness/config.toml harness.md cordon.toml; do
+		# To root no folder is closed, and this is no text of the others.
+		[ "$(id -u)" -ne 0 ] || [ "$name" = cordon.toml ] || continue
+		printf '[files]\nwrite = ["."]\ndeny = ["secret"]\n' >ws/$name
+		for at in ws ws/sub; do
+			run sh -c 'cd "$1" && chmod 600 "$2/ws" && exec "$3" run -- sh -c "$4"' x \
+				"$at" "$work" "$cordon" "chmod 700 $work/ws; cat $work/ws/secret"
+			chmod 700 ws
+			[ "$status" -ne 0 ]
+			[[ "$output" != *SECRET* ]]
+			[ "$(id -u)" -eq 0 ] || [[ "$output" == *"may be a policy"*"chmod u+rwx"* ]]
+		done
+		rm ws/$name
+	done
+}
+
+@test "a folder of git that was closed hides nothing" {
+	git init -q .
+	git config core.hooksPath .githooks
+	mkdir .githooks
+	echo 'echo fine' >.githooks/pre-commit
+	"$cordon" run -- chmod 0 .git
+	run "$cordon" run -- sh -c 'chmod 755 .git; echo "echo EVIL" >>.githooks/pre-commit'
+	[ "$status" -ne 0 ]
+	[ "$(cat .githooks/pre-commit)" = 'echo fine' ]
+	[ "$(id -u)" -eq 0 ] || [[ "$output" == *"'$work/.git/"*"chmod u+rwx"* ]]
+	chmod 755 .git
+	# Of a worktree, which says where it is.
+	git init -q --bare store.git
+	mkdir -p wt store.git/worktrees/wt
+	echo "gitdir: ../store.git/worktrees/wt" >wt/.git
+	echo ../.. >store.git/worktrees/wt/commondir
+	cd wt
+	"$cordon" run -w .. -w . -- chmod 0 ../store.git
+	run "$cordon" run -w .. -w . -- sh -c 'chmod 755 ../store.git; echo x >../store.git/hooks/pre-commit'
+	chmod 755 ../store.git
+	[ ! -e ../store.git/hooks/pre-commit ]
+}
+
+@test "a repository without a worktree, of which a part was moved away" {
+	git init -q --bare .
+	rm config
+	"$cordon" run -- sh -c 'mv refs r && mv objects o'
+	for act in 'echo x >hooks/pre-receive' 'echo x >config' 'mv HEAD H' 'rm HEAD'; do
+		run "$cordon" run -- sh -c "mv r refs; mv o objects; $act"
+		[ "$status" -ne 0 ]
+	done
+	[ ! -e hooks/pre-receive ]
+	[ ! -e config ]
+	[ -e HEAD ]
+}
+
+@test "a configuration of git is read as git reads it" {
+	git init -q .
+	for text in '\xef\xbb\xbf[core]\nhooksPath = .gh\n' '[core]\nhooksPath = \\\n  .gh\n' \
+		'[core]\r\nhooksPath = .g\\\r\nh\r\n' '[core] # "\\\nhooksPath = ".gh" ; x\n' \
+		'[a "]#"] b = c\n[core]hooksPath=".\\\ngh"\n'; do
+		printf '%b' "$text" >.git/config
+		[ "$(git config core.hooksPath)" = .gh ]
+		run "$cordon" run -- mkdir .gh
+		[ "$status" -ne 0 ]
+		[ ! -e .gh ]
+	done
+	printf '[core]\nhooksPath = " g\\th "\n' >.git/config
+	run "$cordon" run -- mkdir "$(git config core.hooksPath)"
+	[ "$status" -ne 0 ]
+}
+
+@test "a mount of the host shows again what lies in a folder that was closed" {
+	mkdir -p a/d view
+	echo secret >a/d/secret
+	run unshare --user --map-user=1000 --map-group=1000 --keep-caps --mount sh -c '
+		mount --bind a/d view && chmod 0 a || exit 0
+		setpriv --ambient-caps=-all --inh-caps=-all "$1" run --deny a/d/secret -- cat view/secret
+	' x "$cordon"
+	chmod 755 a
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"Permission denied"* ]]
+}
+
+@test "what a link in a protected folder leads to is held" {
+	git init -q .
+	mkdir -p scripts cfg .git/hooks .claude hooks free
+	ln -s ../../scripts/pc .git/hooks/pre-commit
+	ln -s ../../scripts/none .git/hooks/pre-push
+	ln -s ../cfg/step .claude/settings.json
+	ln -s s.json cfg/step
+	ln -s ../../outside .claude/outside
+	ln -s .. .claude/all
+	git config core.hooksPath hooks
+	ln -s ../scripts/named hooks/post-commit
+	for name in scripts/pc cfg/s.json scripts/named "$BATS_TEST_TMPDIR/outside"; do
+		echo fine >"$name"
+	done
+	for act in 'echo x >>.git/hooks/pre-commit' 'echo x >>scripts/pc' 'rm scripts/pc' \
+		'mv scripts/pc scripts/pd' 'mv scripts s' 'echo x >.git/hooks/pre-push' \
+		'echo x >scripts/none' 'ln free/a scripts/none' 'echo x >>cfg/s.json' \
+		'echo x >>.claude/settings.json' 'rm cfg/step' 'echo x >>hooks/post-commit' \
+		'echo x >>scripts/named' 'truncate -s 1 scripts/pc' 'truncate -s 1 .git/hooks/pre-commit'; do
+		run "$cordon" run -- sh -c "echo x >free/a; $act"
+		echo "$act: $status $output"
+		[ "$status" -ne 0 ]
+	done
+	[ "$(cat scripts/pc cfg/s.json scripts/named | sort -u)" = fine ]
+	[ ! -e scripts/none ]
+	[ -L cfg/step ]
+	"$cordon" run -- sh -c 'cat .git/hooks/pre-commit && echo x >scripts/free && echo x >cfg/free'
+	[ -e scripts/free ]
+	# Also where an earlier command has closed what the folder is in.
+	mkdir -p .config/mise
+	ln -s ../../scripts/mise .config/mise/config.toml
+	"$cordon" run -- chmod 0 .config
+	run "$cordon" run -- sh -c 'chmod 755 .config; echo x >>scripts/mise'
+	[ "$status" -ne 0 ]
+	[ ! -e scripts/mise ]
+	chmod 755 .config
+	for i in $(seq 1025); do echo "../free/$i .claude/$i"; done | xargs -L 1 ln -s
+	run "$cordon" run -- true
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"over 1024 links in protected folders"*"'$work/.claude'"* ]]
+}
+
+@test "links: a folder of hooks that is one, and one that leads nowhere" {
+	git init -q .
+	rm -r .git/hooks
+	mkdir made
+	printf '#!/bin/sh\n' >made/pre-commit
+	ln -s ../made .git/hooks
+	for act in 'echo x >>made/pre-commit' 'echo x >>.git/hooks/pre-commit' \
+		'echo x >made/post-commit' 'mv made other' 'ln -sfn /tmp .git/hooks'; do
+		run "$cordon" run -- sh -c "$act && echo done"
+		[[ "$output" != *done* ]]
+	done
+	mkdir .claude
+	ln -s b .claude/a
+	ln -s a .claude/b
+	run "$cordon" run -- true
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"it cannot be told where '$work/.claude/"* ]]
+}
+
+@test "what programs run from the home that the machine knows is held" {
+	own=$(getent passwd "$(id -u)" | cut -d: -f6)
+	own=$(realpath -m "${own:-$HOME}")
+	run -0 "$cordon" run --dry-run -w "$own/.config" -- true
+	[[ "$output" == *"$own/.config/fish"* ]]
 }
 
 @test "--result: a folder in the place of the one that was named" {
@@ -1161,6 +1629,35 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	[ "$output" = $'through 0\nthrough 0\ntcp 0' ]
 }
 
+@test "sockets as standard streams: what is inside is of no network but its own" {
+	cat >look.py <<-'P'
+		import fcntl, socket, struct
+		for fd in range(3):
+		    with open(fd, "rb", closefd=False) as f:
+		        assert f.name == fd
+		    try:
+		        fcntl.ioctl(fd, 0x8912, struct.pack("iL", 0, 0))	# SIOCGIFCONF
+		        print("a socket:", fd)
+		    except OSError:
+		        pass
+	P
+	cat >give.py <<-'P'
+		import socket, subprocess, sys
+		pairs = [socket.socketpair() for _ in range(3)]
+		p = subprocess.Popen(sys.argv[1:], **{name: theirs for name, (_, theirs) in
+		                     zip(("stdin", "stdout", "stderr"), pairs)})
+		for _, theirs in pairs:
+		    theirs.close()
+		print([ours.makefile().read() for ours, _ in pairs[1:]], p.wait())
+	P
+	run /usr/bin/python3 give.py /usr/bin/python3 look.py
+	[[ "$output" == *"a socket: 0"*"a socket: 1"*"a socket: 2"* ]]
+	run /usr/bin/python3 give.py "$cordon" run -- /usr/bin/python3 look.py
+	[ "$output" = "['', ''] 0" ]
+	run /usr/bin/python3 give.py "$cordon" run -- sh -c 'echo out; echo err >&2; exit 3'
+	[ "$output" = "['out\\n', 'err\\n'] 3" ]
+}
+
 @test "a reader that goes away" {
 	run bash -c "'$cordon' run -- yes | head -1; echo \${PIPESTATUS[0]}"
 	[ "$output" = $'y\n141' ]
@@ -1177,6 +1674,45 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 		'$cordon' run -- sh -c 'ls /proc/self/fd | wc -l'"
 	[ "$status" -ne 77 ] || skip "this shell cannot open as many"
 	[ "$output" -eq 4 ]
+}
+
+@test "--json and --result: the same result in both places" {
+	run --separate-stderr "$cordon" run --json --result r.json -- sh -c 'echo out; exit 3'
+	[ "$status" -eq 3 ]
+	[ "$output" = "$(cat r.json)" ]
+	json "d['stdout'] == 'out\n' and d['exit_code'] == 3"
+}
+
+@test "a refused run tells what was asked for" {
+	for row in "wasi process --profile wasi" "worktree docker --sandbox docker"; do
+		read -r profile backend words <<<"$row"
+		# shellcheck disable=SC2086
+		run "$cordon" run --json $words -- true
+		[ "$status" -eq 125 ]
+		json "d['profile'] == '$profile' and d['backend'] == '$backend'"
+		json "d['enforced'] == [] and d['processes_peak'] == 0"
+	done
+}
+
+@test "too few open files to start with are named" {
+	for n in 3 8; do
+		run "$cordon" run --open-files $n --block-command 'rm -rf /' -- true
+		[ "$status" -eq 125 ]
+		[ "$output" = \
+			"cordon: limits.open_files = $n is not enough to start a command; allow 32" ]
+	done
+	run -0 "$cordon" run --open-files 32 --allow-host a.example --block-command 'rm -rf /' -- true
+}
+
+@test "--no-sandbox that a ceiling forbids neither warns nor is advised" {
+	mkdir -p "$HOME/.config/cordon"
+	printf 'profile = "os_hardened"\n' >"$HOME/.config/cordon/cordon.toml"
+	export XDG_CONFIG_HOME=$HOME/.config
+	run "$cordon" run --no-sandbox -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	grep -q 'the profile is os_hardened (.*/cordon.toml:1:11); use --sandbox process' <<<"$output"
+	run ! grep -e 'warning' -e 'use --no-sandbox' <<<"$output"
 }
 
 @test "--result: streams pass, the file is whole" {
@@ -1241,6 +1777,28 @@ open("later", "w").close()'
 	run -0 bash -c 'ulimit -f 100 && "$@"' - "$cordon" run -- /usr/bin/python3 -c "$set_size"
 	[[ "$output" == *27* ]]
 	[ -e later ]
+}
+
+@test "sockets that hold little are not taken for full" {
+	cat >idle.py <<-'P'
+		import socket, time
+		def full(kind):
+		    pair = socket.socketpair(socket.AF_UNIX, kind)
+		    pair[0].send(b"x")
+		    return pair
+		keep = [full(k) for k in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET) for i in range(200)]
+		keep += [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(40)]
+		here = socket.socket(socket.AF_UNIX)
+		here.bind("\0here")
+		here.listen(200)
+		for i in range(200):
+		    keep.append(socket.socket(socket.AF_UNIX))
+		    keep[-1].connect("\0here")
+		time.sleep(1)
+		print(len(keep))
+	P
+	run -0 "$cordon" run -m 100M -- /usr/bin/python3 idle.py
+	[ "$output" = 640 ]
 }
 
 @test "descriptors that a command has on their way do not end the guard" {
@@ -1317,6 +1875,87 @@ for name in "full", "later":
 	grep -q 'current directory' <<<"$output"
 }
 
+@test "a policy of Harn's that lets nothing start names the field" {
+	printf '{"side_effect_level": "none"}' >level.json
+	printf '{"capabilities": {"workspace": ["read_text"]}}' >capabilities.json
+	printf '{"capabilities_restricted": true}' >restricted.json
+	for policy in level capabilities restricted; do
+		run "$cordon" run --policy $policy.json -- true
+		[ "$status" -eq 126 ]
+		[[ "$output" == *"$policy.json:1:"*" lets no process start"* ]]
+		[[ "$output" == *"Command blocked by sandbox policy"* ]]
+	done
+	run "$cordon" check level.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == "level.json:1:23: warning: side_effect_level lets no process start"* ]]
+}
+
+@test "the environment: credentials are left out where everything is passed on" {
+	secrets="FAL_KEY QIANFAN_AK QIANFAN_SK OCTOAI_TOKEN MODAL_TOKEN_ID COPILOT_TOKEN
+		SYSTEM_ACCESSTOKEN CONSUL_HTTP_TOKEN TF_TOKEN_app_terraform_io BW_SESSION
+		OP_SERVICE_ACCOUNT_TOKEN OP_SESSION_me SUPABASE_KEY SUPABASE_SERVICE_ROLE_KEY
+		DD_APP_KEY NEW_RELIC_LICENSE_KEY GCLOUD_SERVICE_KEY SLACK_WEBHOOK_URL
+		AZURE_STORAGE_CONNECTION_STRING OCI_CLI_KEY_CONTENT COMPOSER_AUTH
+		BUNDLE_GITHUB__COM SECRET_KEY_BASE TS_AUTHKEY GITHUBTOKEN token"
+	plain="MYAPP_TOKEN MAX_TOKENS NPM_TOKEN_FILE SSH_KEY_FILE GPG_KEY CACHE_KEY SUPABASE_ANON_KEY KEYMAP
+		BUNDLE_BUILD__NOKOGIRI BUNDLE_PATH TOKENIZERS_PARALLELISM WEBHOOK_PORT
+		COMPOSER_HOME"
+	for name in $secrets; do
+		export "$name=s3cret-$name"
+	done
+	for name in $plain; do
+		export "$name=plain"
+	done
+	printf '[env]\npass = ["*"]\n' >all.toml
+	printf '{"workspace_roots":["."]}' >all.json
+	for policy in all.toml all.json; do
+		got=$("$cordon" run --policy $policy -- env)
+		run ! grep s3cret <<<"$got"
+		for name in $plain; do
+			grep -q "^$name=plain$" <<<"$got"
+		done
+	done
+}
+
+@test "the environment: a name that the fixed list leaves out is told" {
+	printf '[env]\npass = ["PATH", "NOTION_TOKEN", "X_*"]\nset = { GH_TOKEN = "x" }\n' >p.toml
+	printf '[phase.late.env]\nset = { PGPASSWORD = "x", A = "b" }\n' >>p.toml
+	run --separate-stderr "$cordon" run --env FAL_KEY --env DB_PASSWORD=x --env A=b -- true
+	[ "$status" -eq 0 ]
+	[ "${#stderr_lines[@]}" -eq 2 ]
+	[[ "$stderr" == *"--env: warning: env.pass: 'FAL_KEY' is a credential"* ]]
+	[[ "$stderr" == *"--env: warning: env.set: 'DB_PASSWORD' is a credential"* ]]
+	for act in "check p.toml" "run --policy p.toml -- true"; do
+		read -ra words <<<"$act"
+		run --separate-stderr "$cordon" "${words[@]}"
+		[ "$status" -eq 0 ]
+		[ "${#stderr_lines[@]}" -eq 3 ]
+		[[ "$stderr" == *"p.toml:2:17: warning: env.pass: 'NOTION_TOKEN'"* ]]
+		[[ "$stderr" == *"p.toml:3:9: warning: env.set: 'GH_TOKEN'"* ]]
+		[[ "$stderr" == *"p.toml:5:9: warning: env.set: 'PGPASSWORD'"* ]]
+	done
+}
+
+@test "the environment: a temporary folder that is not there inside is not named" {
+	show() {
+		"$cordon" run "$@" -- sh -c 'echo "[$TMPDIR][$TMP][$TEMP]"; mktemp >/dev/null'
+	}
+	mkdir here "$BATS_TEST_TMPDIR/scratch" hidden
+	printf '[env]\npass = ["*"]\n' >all.toml
+	printf '{"workspace_roots":["."]}' >all.json
+	printf '{"workspace_roots":["."],"env":{"TMPDIR":"%s"}}' "$PWD/here" >own.json
+	export TMPDIR=$BATS_TEST_TMPDIR/scratch TMP=/tmp/gone TEMP=/usr/share
+	[ "$(show --policy all.toml)" = "[][][]" ]
+	[ "$(show --env TMPDIR --env TMP)" = "[][][]" ]
+	[ "$(show --policy all.toml --write "$TMPDIR")" = "[$TMPDIR][][]" ]
+	[ "$("$cordon" run --no-sandbox --env TMP -- sh -c 'echo "$TMP"' 2>/dev/null)" = /tmp/gone ]
+	export TMPDIR=/tmp/ TMP=$PWD/here/ TEMP=$PWD/hidden
+	[ "$(show --policy all.toml)" = "[][$TMP][$TEMP]" ]
+	[ "$(show --policy all.toml --deny hidden)" = "[][$TMP][]" ]
+	[ "$(show --policy all.json)" = "[][$TMP][$TEMP]" ]
+	[ "$(show --policy own.json)" = "[$PWD/here][$TMP][$TEMP]" ]
+}
+
 @test "the environment: pass list, --env, --strip-env, the fixed list" {
 	export SECRETISH=1 GITHUB_TOKEN=t ANTHROPIC_API_KEY=k LANG=C.UTF-8 LC_TIME=C FOO=foo
 	got=$("$cordon" run -- env)
@@ -1351,6 +1990,21 @@ for name in "full", "later":
 	done
 }
 
+@test "a signal that is no terminal's goes to the command alone" {
+	for words in "" --no-sandbox; do
+		rm -f ready
+		# shellcheck disable=SC2086
+		env --default-signal "$cordon" run $words -- sh -c 'sleep 2 & s=$!
+			trap "echo got" USR1; touch ready; wait $s; wait $s; echo $?' >out 2>err &
+		pid=$!
+		soon test -e ready
+		kill -USR1 $pid
+		wait $pid
+		[ "$(cat out)" = "got
+0" ]
+	done
+}
+
 @test "without a trap, a signal ends it" {
 	env --default-signal "$cordon" run -- sh -c 'touch ready; sleep 100' &
 	pid=$!
@@ -1362,7 +2016,7 @@ for name in "full", "later":
 }
 
 @test "signals of clocks, and those of programs, do not take the result along" {
-	for signal in ALRM VTALRM PROF IO PWR RTMIN+3 RTMAX; do
+	for signal in ALRM VTALRM PROF IO PWR RTMIN RTMIN+3 RTMAX; do
 		env --default-signal "$cordon" run --json -- sh -c "touch ready.$signal; sleep 100" \
 			>out.$signal &
 		pid=$!

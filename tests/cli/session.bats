@@ -973,6 +973,33 @@ time.sleep(1000)'
 	[[ $output != *changed* ]]
 }
 
+@test "a root that shows the socket of another cordon is no way to it" {
+	mkdir secret
+	echo hidden >secret/file
+	cp "$cordon" program
+	# Whether that supervisor lives is told by a file there, which we can write.
+	cat >try.sh <<-'S'
+		about=$XDG_RUNTIME_DIR/cordon/$1/about
+		t=$(awk '{ print $22 }' /proc/1/stat)
+		awk -v t="$t" 'NR == 1 { print 1, t, $3; next } { print }' "$about" >new
+		cat new >"$about"
+		./program session exec "$1" -- cat "$PWD/secret/file"
+	S
+	# In the second the socket's name is longer than an address: no list has it, no mask.
+	for place in shown "$(printf 'x%.0s' {1..100})"; do
+		mkdir -m 700 "$place"
+		theirs=$PWD/$place
+		id=$(XDG_RUNTIME_DIR=$theirs "$cordon" session start --cwd secret)
+		XDG_RUNTIME_DIR=$theirs "$cordon" session exec "$id" -- cat file | grep hidden
+		cp "$place/cordon/$id/about" about
+		run "$cordon" run --deny secret --env XDG_RUNTIME_DIR="$theirs" -- sh try.sh "$id"
+		cat about >"$place/cordon/$id/about"
+		XDG_RUNTIME_DIR=$theirs "$cordon" session stop "$id"
+		[ "$status" -ne 0 ]
+		[[ "$output" != *hidden* ]]
+	done
+}
+
 @test "a session of who has another environment is not seen inside" {
 	folder=/tmp/cordon-$(id -u)
 	id=$(env -u XDG_RUNTIME_DIR "$cordon" session start)

@@ -114,6 +114,32 @@ static void opens(void)
 	try_open("proc comm", "/proc/self/comm", O_CREAT | O_WRONLY, 0600);
 }
 
+/* The guard answers for this one by itself, where nothing is odd about the call. */
+static void null_device(void)
+{
+	static const int flags[] = {
+		O_WRONLY, O_RDWR, O_WRONLY | O_CREAT, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC,
+		O_WRONLY | O_APPEND | O_NONBLOCK, O_RDWR | O_CLOEXEC | O_NOCTTY, O_ACCMODE,
+		O_WRONLY | O_CREAT | O_EXCL, O_WRONLY | O_EXCL, O_WRONLY | O_DIRECTORY,
+		O_WRONLY | O_NOFOLLOW, O_WRONLY | O_SYNC, O_WRONLY | O_ASYNC, O_WRONLY | O_DIRECT,
+	};
+	struct stat here = { 0 }, st = { 0 };
+	char name[32];
+	int fd;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		snprintf(name, sizeof(name), "null %o", flags[i]);
+		try_open(name, "/dev/null", flags[i], 0600);
+	}
+	try_open("null by a slash", "/dev/null/", O_WRONLY, 0);
+	try_open("null in itself", "/dev/null/x", O_WRONLY | O_CREAT, 0600);
+	try_open("null by two", "//dev//null", O_WRONLY, 0);
+	fd = open("/dev/null", O_WRONLY);
+	say("null is itself", fstat(fd, &st) == 0 && stat("/dev/null", &here) == 0 &&
+			      st.st_dev == here.st_dev && st.st_ino == here.st_ino ? 0 : -1);
+	close(fd);
+}
+
 /* Without O_CREAT: nothing is made, and what is there may be changed. */
 static void opens_existing(void)
 {
@@ -485,6 +511,7 @@ int main(void)
 	if (!getcwd(home, sizeof(home)))
 		return 1;
 	opens();
+	null_device();
 	opens_existing();
 	links_followed();
 	names();

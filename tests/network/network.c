@@ -539,8 +539,9 @@ static enum native_kind recv_kind(const struct native_child *c, struct native_fd
 	return N_NATIVE_KINDS;
 }
 
-#define SOME_LIMITS \
-	{ .file_size = INT64_MAX, .open_files = 64, .processes = INT64_MAX, .cpus = INT64_MAX }
+#define SOME_LIMITS                                                                             \
+	{ .wall_ms = INT64_MAX, .file_size = INT64_MAX, .open_files = 64,                       \
+	  .processes = INT64_MAX, .cpus = INT64_MAX }
 
 /* Starts a command in a network with a gate. */
 static bool start_run(struct arena *arena, struct native_child *ret)

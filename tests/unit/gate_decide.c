@@ -78,7 +78,7 @@ static const struct row rows[] = {
 	  { NULL }, false, 0, "deni" },
 	{ "[network]\nmode = \"public\"\ndeny = [\"10.0.0.0/8\"]\n", "a.test", 443,
 	  { "10.0.0.1" }, false, 0, "deni" },
-	/* What is public leads by no name to what is private, nor to this machine at all. */
+	/* What is public leads neither to what is private nor to this machine. */
 	{ PUBLIC, "a.test", 443, { "127.0.0.1" }, false, 0, "special" },
 	{ PUBLIC, "a.test", 443, { "169.254.169.254" }, false, 0, "special" },
 	{ PUBLIC, "a.test", 443, { "10.0.0.1", "93.184.216.34" }, true, 2, NULL },
@@ -88,7 +88,13 @@ static const struct row rows[] = {
 	{ PUBLIC, "127.0.0.1", 443, { NULL }, false, 0, "own" },
 	{ PUBLIC, "::", 443, { NULL }, false, 0, "own" },
 	{ PUBLIC, "0.0.0.0", 443, { NULL }, false, 0, "own" },
-	{ PUBLIC, "10.0.0.1", 443, { NULL }, true, 0, NULL },
+	{ PUBLIC, "10.0.0.1", 443, { NULL }, false, 0, "special" },
+	{ PUBLIC, "169.254.169.254", 80, { NULL }, false, 0, "metadata" },
+	{ PUBLIC, "100.100.100.200", 80, { NULL }, false, 0, "special" },
+	{ PUBLIC, "::ffff:169.254.169.254", 80, { NULL }, false, 0, "special" },
+	{ PUBLIC, "64:ff9b::a9fe:a9fe", 80, { NULL }, false, 0, "special" },
+	{ PUBLIC, "fe80::1", 80, { NULL }, false, 0, "special" },
+	{ PUBLIC, "93.184.216.34", 443, { NULL }, true, 0, NULL },
 	{ ALLOW("\"0.0.0.0/0\""), "=8.8.8.8", 443, { NULL }, false, 0, "this machine" },
 	{ ALLOW("\"8.8.8.8\""), "=8.8.8.8", 443, { NULL }, true, 0, NULL },
 };

@@ -313,6 +313,36 @@ static void test_body_requests_across_the_end(void)
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
+/* Servers take request lines of up to a megabyte, and blank lines before them. */
+static void test_body_requests_with_long_lines(void)
+{
+	static char text[1 << 18];
+	static const struct {
+		const char *begin, *end;
+		char fill;
+		enum peek_reason want;
+	} rows[] = {
+		{ "GET /", " HTTP/1.1\r\nHost: evil.test\r\n\r\n", 'a', PEEK_BODY_REQUEST },
+		{ "", "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", '\n', PEEK_BODY_REQUEST },
+		{ "", " / HTTP/1.1\r\nHost: evil.test\r\n\r\n", 'A', PEEK_BODY_REQUEST },
+		{ "{\"text\": \"", " HTTP/1.1\r\n\"}", 'a', OK },
+		{ "GET /", "a\r\n\r\n", ' ', OK },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int n = snprintf(text, sizeof(text), POST "Content-Length: %zu\r\n\r\n%s",
+				 strlen(rows[i].begin) + 200000 + strlen(rows[i].end),
+				 rows[i].begin);
+		struct stream_end e;
+
+		memset(text + n, rows[i].fill, 200000);
+		n += 200000;
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s", rows[i].end);
+		e = stream_feed(&plain, text, (size_t)n, 0, 1000);
+		is_int(e.reason, rows[i].want, "'%s' … '%s'", rows[i].begin, rows[i].end);
+	}
+}
+
 static void test_addresses(void)
 {
 	static const struct row v4[] = {
@@ -518,6 +548,7 @@ int main(void)
 		TAP(test_good_requests_pass), TAP(test_other_hosts_are_refused),
 		TAP(test_odd_shapes_are_refused), TAP(test_odd_lengths_are_refused),
 		TAP(test_odd_chunks_are_refused), TAP(test_body_requests_across_the_end),
+		TAP(test_body_requests_with_long_lines),
 		TAP(test_addresses), TAP(test_upgrades), TAP(test_bytes_wait_for_the_answer),
 		TAP(test_limits), TAP(test_unseen_bodies), TAP(test_words),
 		TAP(test_real_clients_pass), TAP_END });

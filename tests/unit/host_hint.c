@@ -18,6 +18,7 @@ enum {
 	IN_DOCKER = 1 << 7,
 	IN_PODMAN = 1 << 8,
 	IN_KUBERNETES = 1 << 9,
+	IN_USERNS = 1 << 10,
 };
 
 static struct host_facts facts_of(unsigned world)
@@ -26,6 +27,7 @@ static struct host_facts facts_of(unsigned world)
 		.is_root = world & ROOT,
 		.filtered = world & FILTERED,
 		.systemd = world & SYSTEMD,
+		.in_userns = world & IN_USERNS,
 		.container = world & IN_DOCKER ? CONTAINER_DOCKER
 			     : world & IN_PODMAN ? CONTAINER_PODMAN
 			     : world & IN_KUBERNETES ? CONTAINER_KUBERNETES : CONTAINER_NONE,
@@ -60,6 +62,7 @@ static void test_each_cause_has_its_remedy(void)
 	} rows[] = {
 		{ FEATURE_USERNS, ENOSPC, MAX_0,
 		  "sysctl -w user.max_user_namespaces=15000" },
+		{ FEATURE_USERNS, ENOSPC, MAX_0 | IN_USERNS, "this is inside a cordon, or" },
 		{ FEATURE_USERNS, ENOSPC, 0, "sysctl -w user.max_user_namespaces=15000" },
 		{ FEATURE_USERNS, EPERM, CLONE_0,
 		  "sysctl -w kernel.unprivileged_userns_clone=1" },

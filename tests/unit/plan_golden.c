@@ -29,6 +29,7 @@ static const struct golden cases[] = {
 	{ "names", CONSENT_BARE, "names, CORDON_SANDBOX=off", NULL, true },
 	{ "denied", CONSENT_POLICY, "denied", NULL, true },
 	{ "exposed", CONSENT_POLICY, "exposed", NULL, true },
+	{ "blocked", CONSENT_POLICY, "blocked", NULL, true },
 };
 
 static struct str read_text(struct arena *a, const char *name)
@@ -53,6 +54,7 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 		{ .host = { .n = 11, .name = "api.example" },
 		  .addr = { .is_v6 = true, .b = { [15] = 1 } } },
 	};
+	static struct plan_link links[] = { { "/srv/project", "/src/project" } };
 	const char *name = arena_printf(a, "%s.toml", g->policy);
 	struct policy p = read_native(a, read_text(a, name).s);
 	struct diags diags = DIAGS;
@@ -69,6 +71,8 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 		.consent = g->consent,
 		.reroutes = reroutes,
 		.n_reroutes = ARRAY_SIZE(reroutes),
+		.links = links,
+		.n_links = ARRAY_SIZE(links),
 	};
 	struct cordon_err err;
 	struct plan plan;

@@ -86,6 +86,13 @@ static void test_what_a_policy_cannot_hold_is_refused(void)
 		{ "[environment]\nnetwork_mod = \"no-network\"\n",
 		  "t:2:1: unknown key 'network_mod' in [environment]; did you mean "
 		  "'network_mode'?\n" },
+		{ "profile = \"wasi\"\n[network]\nallowed_hosts = []\n[phase.p.env]\n",
+		  "t:1:1: unknown key 'profile' at the top of the file; it belongs to cordon.toml, "
+		  "and would be ignored in a task\n"
+		  "t:2:2: unknown key 'network' at the top of the file; it belongs to cordon.toml, "
+		  "and would be ignored in a task\n"
+		  "t:4:2: unknown key 'phase' at the top of the file; it belongs to cordon.toml, "
+		  "and would be ignored in a task\n" },
 		{ "[environment]\ngpus = 1\n",
 		  "t:2:8: environment.gpus: a cordon has no GPUs to give; write 0 or remove it\n" },
 		{ "[environment]\ndocker_image = \"a\"\n[verifier.environment]\ndocker_image = "

@@ -162,7 +162,7 @@ static void test_the_words_of_ai_harness(void)
 
 	check(&dialect_ai_harness, "---\nnetwork:\n  allowed_domains: [github.com]\n---\n", NULL,
 	      rows, ARRAY_SIZE(rows));
-	check(&dialect_ai_harness, "no front matter\n", NULL, open, ARRAY_SIZE(open));
+	check(&dialect_ai_harness, "---\n---\nno network\n", NULL, open, ARRAY_SIZE(open));
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* Guarded names as text, and the guard's start and end. */
+#include "base/buf.h"
 #include "base/name.h"
 #include "super/guard_priv.h"
 #include "super/proc_read.h"
@@ -10,9 +11,11 @@
 
 #include "tap.h"
 
+#define MANY_WAYS	1000
+
 static struct guard_names names_of(const char *const *texts)
 {
-	struct plan_guarded given[MAX_GUARD_RESTS + 2] = { { 0 } };
+	struct plan_guarded given[MANY_WAYS + 1] = { { 0 } };
 	struct guard_names names;
 	struct cordon_err err = { 0 };
 	size_t n = 0;
@@ -27,9 +30,7 @@ static struct guard_names names_of(const char *const *texts)
 
 static enum guard_verdict judge(const struct guard_names *names, const char *path)
 {
-	struct guard_rests rests;
-
-	return guard_match(names, str_from(path), &rests);
+	return guard_match(names, str_from(path)).verdict;
 }
 
 static void test_absolute_names(void)
@@ -91,33 +92,57 @@ static void test_patterns(void)
 	guard_names_release(&n);
 }
 
+/* What follows a place, each with a space behind it. */
+static int print_rest(void *data, const struct guard_name *name, size_t n)
+{
+	struct buf *out = data;
+
+	for (; n < name->n_parts; n++)
+		buf_printf(out, "%.*s%s", STR_FMT(name->parts[n]),
+			   n + 1 < name->n_parts ? "/" : " ");
+	return 0;
+}
+
 static void test_what_follows_a_place(void)
 {
+	static const struct {
+		const char *path, *rests;
+	} rows[] = { { "/w/a", "b/c d a/e " }, { "/x/a/a", "d e a/e " }, { "/x", "" } };
 	struct guard_names n = NAMES("/w/a/b/c", "**/a/d", "**/a/a/e");
-	struct guard_rests rests;
 
-	is_int(guard_match(&n, STR("/w/a"), &rests), GUARD_PREFIX, "on the way");
-	is_int((long long)rests.n, 3, "three ways on");
-	ok(str_is(rests.items[0].parts[0], "b") && rests.items[0].n == 2, "b/c");
-	ok(str_is(rests.items[1].parts[0], "d") && rests.items[1].n == 1, "d");
-	is_int(guard_match(&n, STR("/x/a/a"), &rests), GUARD_PREFIX, "twice");
-	is_int((long long)rests.n, 3, "d, a/e and e");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_buf struct buf rests = BUF(256);
+
+		is_int(guard_each_way(&n, str_from(rows[i].path), print_rest, &rests), 0, "told");
+		ok(strcmp(buf_text(&rests), rows[i].rests) == 0, "%s: %s", rows[i].path,
+		   buf_text(&rests));
+	}
 	guard_names_release(&n);
 }
 
-static void test_too_many_ways_are_held(void)
+static int count_way(void *data, const struct guard_name *name, size_t n)
 {
-	const char *texts[MAX_GUARD_RESTS + 2];
-	char space[MAX_GUARD_RESTS + 1][16];
-	struct guard_names n;
+	(void)name;
+	(void)n;
+	++*(int *)data;
+	return 0;
+}
 
-	for (int i = 0; i <= MAX_GUARD_RESTS; i++) {
+static void test_a_place_leads_to_any_number_of_names(void)
+{
+	const char *texts[MANY_WAYS + 1] = { NULL };
+	char space[MANY_WAYS][16];
+	struct guard_names n;
+	int n_ways = 0;
+
+	for (int i = 0; i < MANY_WAYS; i++) {
 		snprintf(space[i], sizeof(space[i]), "/w/%d", i);
 		texts[i] = space[i];
 	}
-	texts[MAX_GUARD_RESTS + 1] = NULL;
 	n = names_of(texts);
-	is_int(judge(&n, "/w"), GUARD_HELD, "more ways than can be kept");
+	is_int(judge(&n, "/w"), GUARD_PREFIX, "a folder may stand there");
+	is_int(guard_each_way(&n, STR("/w"), count_way, &n_ways), 0, "told");
+	is_int(n_ways, MANY_WAYS, "all ways on");
 	guard_names_release(&n);
 }
 
@@ -153,11 +178,11 @@ static void test_longest_paths(void)
 
 	for (size_t i = 0; i < PATH_MAX - 1; i += 2)
 		memcpy(path + i, "/a", 2);
-	is_int(guard_match(&n, (struct str){ path, PATH_MAX - 2 }, &(struct guard_rests){ 0 }),
-	       GUARD_FREE, "many components");
+	is_int(guard_match(&n, (struct str){ path, PATH_MAX - 2 }).verdict, GUARD_FREE,
+	       "many components");
 	memset(path, 'a', 2 * PATH_MAX);
-	is_int(guard_match(&n, (struct str){ path, 2 * PATH_MAX }, &(struct guard_rests){ 0 }),
-	       GUARD_HELD, "longer than any path");
+	is_int(guard_match(&n, (struct str){ path, 2 * PATH_MAX }).verdict, GUARD_HELD,
+	       "longer than any path");
 	free(path);
 	guard_names_release(&n);
 }
@@ -208,13 +233,13 @@ static void test_causes(void)
 		{ "/w/free", -1 },	  { "/w", 2 },
 	};
 	struct cordon_err err = { 0 };
-	struct guard_rests rests;
 	struct guard_names n;
 
 	is_int(guard_names_init(&n, given, ARRAY_SIZE(given), &err), 0, "%s", err.msg);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		(void)guard_match(&n, str_from(rows[i].path), &rests);
-		is_int(rests.by ? (long long)rests.by->given : -1, rows[i].by, "%s", rows[i].path);
+		const struct guard_name *by = guard_match(&n, str_from(rows[i].path)).by;
+
+		is_int(by ? (long long)by->given : -1, rows[i].by, "%s", rows[i].path);
 	}
 	guard_names_release(&n);
 }
@@ -328,7 +353,7 @@ int main(void)
 		TAP(test_names_anywhere),
 		TAP(test_patterns),
 		TAP(test_what_follows_a_place),
-		TAP(test_too_many_ways_are_held),
+		TAP(test_a_place_leads_to_any_number_of_names),
 		TAP(test_folding),
 		TAP(test_longest_paths),
 		TAP(test_names_that_are_none),

@@ -4,10 +4,10 @@
 static void test_front_matter_is_between_two_lines(void)
 {
 	static const struct text_case cases[] = {
-		{ "", "{}@1:1" },
-		{ "# Title\n---\na: 1\n---\n", "{}@1:1" },
-		{ "\n---\na: 1\n---\n", "{}@1:1" },
-		{ "----\na: 1\n----\n", "{}@1:1" },
+		{ "", "null@1:1" },
+		{ "# Title\n---\na: 1\n---\n", "null@1:1" },
+		{ "\n---\na: 1\n---\n", "null@1:1" },
+		{ "----\na: 1\n----\n", "null@1:1" },
 		{ "---\na: 1\n---\n# Title\n---\nb: 2\n", "{a@2:1=1@2:4}@2:1" },
 		{ "---\na: 1\n...\nrest", "{a@2:1=1@2:4}@2:1" },
 		{ "---  \na: 1\n--- \t", "{a@2:1=1@2:4}@2:1" },
@@ -149,7 +149,7 @@ static void test_limits(void)
 		       "2:196607: the text has more than 65536 mappings and sequences");
 	check_repeated(read_yaml, PARTS("---\na: [", "1,", "]\n---\n"), MAX_TEXT_NODES,
 		       "2:4194303: the text has more than 2097152 keys and values");
-	check_repeated(read_yaml, PARTS("", "\n", ""), MAX_SOURCE_BYTES, "{}");
+	check_repeated(read_yaml, PARTS("", "\n", ""), MAX_SOURCE_BYTES, "null");
 	check_repeated(read_yaml, PARTS("", "\n", ""), MAX_SOURCE_BYTES + 1,
 		       "1:1: the text is larger than 16777216 bytes");
 }

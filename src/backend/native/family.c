@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/native/syscalls.h"
 #include "base/limits.h"
 #include "base/macros.h"
+#include "base/syscalls.h"
 
 #define ROUNDS	64	/* looks for what was forked meanwhile */
 
@@ -139,7 +139,7 @@ static int look(struct look *l)
 	l->n_new = 0;
 	if (lseek(proc, 0, SEEK_SET) < 0)
 		return -1;
-	while ((n = syscall(SYS_getdents64, proc, room, sizeof(room))) > 0)
+	while ((n = sys_getdents64(proc, room, sizeof(room))) > 0)
 		for (char *at = room; at < room + n; at += ((struct entry *)(void *)at)->size) {
 			const char *name = ((struct entry *)(void *)at)->name;
 			int there;

@@ -11,10 +11,10 @@
 #include "backend/native/find_priv.h"
 #include "backend/native/init_priv.h"
 #include "backend/native/programs.h"
-#include "backend/native/syscalls.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/program.h"
+#include "base/syscalls.h"
 
 #define MAX_SOCKET_TABLE	(16u << 20)
 #define ROOM_FOUND		16	/* for what is found; it grows beyond */
@@ -98,11 +98,9 @@ static int add_program(struct found *f, struct str dir, const char *name)
 /* By its name, and by those under which some install it beside another one. */
 static int add_blocked(struct found *f, const char *name)
 {
-	static const char *const suffixes[] = { "", ".openbsd", ".traditional" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+	for (size_t i = 0; program_suffixes[i]; i++) {
 		struct program_dirs dirs = PROGRAM_DIRS(program_path(f->plan->envp));
-		const char *full = arena_printf(f->plan->arena, "%s%s", name, suffixes[i]);
+		const char *full = arena_printf(f->plan->arena, "%s%s", name, program_suffixes[i]);
 		struct str dir;
 
 		if (!full)

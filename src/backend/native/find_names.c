@@ -3,11 +3,15 @@
  * and is made later is the guard's (super/guard_match.c), which takes patterns
  * by the same rules.
  *
- * A pattern at any depth is looked for below the roots of the policy; any other
- * one where it says.  Nothing else is walked, and nothing without patterns. */
+ * A pattern at any depth is looked for below the roots of the policy and in the
+ * presets of HOME and /opt; any other one where it says.  Nothing else is walked,
+ * and nothing without patterns.
+ * GAP: what the preset system_runtime shows is not looked through, unless a root
+ * has it: nobody but root changes it, and it is larger than all the rest. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +19,8 @@
 #include "backend/native/find_priv.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/map.h"
+#include "base/mount_table.h"
 #include "base/name.h"
 #include "base/path.h"
 
@@ -29,6 +35,11 @@ struct walk {
 	struct found *found;
 	struct pattern *patterns;	/* those at any depth */
 	size_t n_patterns;
+	struct mount_table mounts;	/* read with the first hit */
+	struct map apart;		/* places that are walked by themselves, or not seen */
+	bool only_read;			/* nothing can be written here anyway */
+	char path[PATH_MAX];		/* where we are */
+	size_t n_path;
 	unsigned depth, entries, hits;
 };
 
@@ -58,12 +69,12 @@ static int parse_pattern(struct found *f, const struct plan_name *name, struct p
 	return 0;
 }
 
-/* Do the last components of a path fit? */
-static bool matches_tail(const struct pattern *p, const char *path)
+/* Do the last components of a path fit the first `n` parts? */
+static bool matches_tail(const struct pattern *p, size_t n, const char *path)
 {
 	const char *end = path + strlen(path);
 
-	for (size_t i = p->n; i > 0; i--) {
+	for (size_t i = n; i > 0; i--) {
 		const char *from = end;
 
 		while (from > path && from[-1] != '/')
@@ -78,49 +89,78 @@ static bool matches_tail(const struct pattern *p, const char *path)
 
 /* ---- hits ---------------------------------------------------------------- */
 
-static int add_hit(struct walk *w, const char *path, const struct plan_name *name)
-{
-	struct plan_mount m = { .kind = name->mask ? MOUNT_MASK : MOUNT_RO,
-				.optional = true,
-				.keep = !name->mask,
-				.source = name->mask ? NULL : path,
-				.target = path };
+struct hit {
+	struct walk *walk;
+	bool mask;
+};
 
-	if (++w->hits > MAX_WALK_FOUND)
-		return err_set(w->found->err, CORDON_E_HOST,
+static int add_hit_at(void *arg, const char *path UNUSED, const char *at, struct cordon_err *err)
+{
+	const struct hit *h = arg;
+	struct plan_mount m = { .kind = h->mask ? MOUNT_MASK : MOUNT_RO,
+				.optional = true,
+				.keep = !h->mask,
+				.source = h->mask ? NULL : at,
+				.target = at };
+
+	if (++h->walk->hits > MAX_WALK_FOUND)
+		return err_set(err, CORDON_E_HOST,
 			       "more than %u files have a name that is denied or protected",
 			       MAX_WALK_FOUND);
-	return found_add(w->found, &m);
+	return found_add(h->walk->found, &m);
 }
 
-static int count_entry(struct walk *w)
+/* A file that fits, and every place where a mount of the host shows it. */
+static int add_hit(struct walk *w, const char *at, bool mask)
+{
+	struct arena *a = w->found->plan->arena;
+	struct cordon_err *err = w->found->err;
+	const char *path = arena_strndup(a, at, strlen(at)), *real;
+	struct hit h = { w, mask };
+
+	if (!path)
+		return err_nomem(err);
+	if ((!w->mounts.n && mount_table_read(&w->mounts, a, err) < 0) ||
+	    add_hit_at(&h, path, path, err) < 0)
+		return -1;
+	/* A link to nothing is shown nowhere else. */
+	if (path_resolve(a, str_from(path), "/", &real, err) < 0)
+		return err->code == CORDON_E_POLICY ? 0 : -1;
+	return mount_table_find(&w->mounts, real, add_hit_at, &h, err);
+}
+
+static int count_entry(struct walk *w, const char *path)
 {
 	if (++w->entries > MAX_WALK_ENTRIES)
 		return err_set(w->found->err, CORDON_E_HOST,
-			       "there are more than %u files to look through for a pattern",
-			       MAX_WALK_ENTRIES);
+			       "there are more than %u files to look through for a pattern of "
+			       "files.deny or files.protect ('%.300s' was reached); name smaller "
+			       "roots, or a path for the pattern",
+			       MAX_WALK_ENTRIES, path);
 	return 0;
 }
 
+/* Or what cannot be looked at, so that it is refused where it is to be held. */
 static bool is_folder(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	return stat(path, &st) < 0 ? !err_is_absence() : S_ISDIR(st.st_mode);
 }
 
 /* Sets *ret_whole when all of it is masked, so that nobody needs to look inside. */
-static int add_hits(struct walk *w, const char *path, bool *ret_whole)
+static int add_hits(struct walk *w, bool *ret_whole)
 {
 	*ret_whole = false;
 	for (size_t i = 0; i < w->n_patterns; i++) {
-		const struct plan_name *name = w->patterns[i].name;
+		const struct pattern *p = &w->patterns[i];
 
-		if (!matches_tail(&w->patterns[i], path) || (name->below && !is_folder(path)))
+		if (!matches_tail(p, p->n, w->path) || (w->only_read && !p->name->mask) ||
+		    (p->name->below && !is_folder(w->path)))
 			continue;
-		if (add_hit(w, path, name) < 0)
+		if (add_hit(w, w->path, p->name->mask) < 0)
 			return -1;
-		*ret_whole |= name->mask;
+		*ret_whole |= p->name->mask;
 	}
 	return 0;
 }
@@ -128,7 +168,8 @@ static int add_hits(struct walk *w, const char *path, bool *ret_whole)
 /* ---- walking ------------------------------------------------------------- */
 
 /* A folder that cannot be listed.  Where the command could do no more than we
- * it hides nothing; but it may know a name, or give itself the right to list. */
+ * it hides nothing; but it may know a name, or give itself the right to list.
+ * Below a root that is only read nobody works there: it is closed as a whole. */
 static int judge_unlisted(struct walk *w, const char *path)
 {
 	struct stat st;
@@ -138,6 +179,8 @@ static int judge_unlisted(struct walk *w, const char *path)
 	if (errno == EACCES && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 &&
 	    stat(path, &st) == 0 && st.st_uid != geteuid())
 		return 0;
+	if (w->only_read && w->depth)
+		return add_hit(w, path, true);
 	return err_set(w->found->err, CORDON_E_HOST,
 		       "'%.300s' cannot be looked through for names that are denied or protected",
 		       path);
@@ -167,39 +210,6 @@ static const char *join(struct walk *w, const char *path, const char *name)
 	return full;
 }
 
-static int walk(struct walk *w, int parent, const char *name, const char *path);
-
-static int walk_entry(struct walk *w, int dir, const char *path, const struct dirent *e)
-{
-	const char *full = join(w, path, e->d_name);
-	bool whole;
-
-	if (!full || count_entry(w) < 0 || add_hits(w, full, &whole) < 0)
-		return -1;
-	return !whole && (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN) ?
-		       walk(w, dir, e->d_name, full) :
-		       0;
-}
-
-static int walk(struct walk *w, int parent, const char *name, const char *path)
-{
-	DIR *d = open_folder(parent, name, O_NOFOLLOW);
-	const struct dirent *e;
-	int rc = 0;
-
-	if (!d)
-		return judge_unlisted(w, path);
-	if (++w->depth > MAX_WALK_DEPTH)
-		rc = err_set(w->found->err, CORDON_E_HOST, "'%.300s' is too deep to look through",
-			     path);
-	while (rc == 0 && (e = readdir(d)))
-		if (!is_dots(e->d_name))
-			rc = walk_entry(w, dirfd(d), path, e);
-	w->depth--;
-	closedir(d);
-	return rc;
-}
-
 /* What a pattern with a place of its own means, from one of its parts on. */
 static int expand(struct walk *w, const struct pattern *p, size_t part, const char *path)
 {
@@ -209,7 +219,7 @@ static int expand(struct walk *w, const struct pattern *p, size_t part, const ch
 	DIR *d;
 
 	if (part == p->n)
-		return p->name->below && !is_folder(path) ? 0 : add_hit(w, path, p->name);
+		return p->name->below && !is_folder(path) ? 0 : add_hit(w, path, p->name->mask);
 	if (!memchr(p->raw[part].s, '*', p->raw[part].n)) {
 		full = arena_printf(w->found->plan->arena, "%s/%.*s",
 				    strcmp(path, "/") == 0 ? "" : path, STR_FMT(p->raw[part]));
@@ -219,7 +229,7 @@ static int expand(struct walk *w, const struct pattern *p, size_t part, const ch
 	if (!d)
 		return judge_unlisted(w, path);
 	while (rc == 0 && (e = readdir(d))) {
-		rc = count_entry(w);
+		rc = count_entry(w, path);
 		if (rc < 0 || is_dots(e->d_name) ||
 		    !name_matches(p->parts[part], str_from(e->d_name)))
 			continue;
@@ -230,11 +240,161 @@ static int expand(struct walk *w, const struct pattern *p, size_t part, const ch
 	return rc;
 }
 
+/* Into a link, where the next part of a pattern is looked for. */
+static int follow_link(struct walk *w)
+{
+	for (size_t i = 0; i < w->n_patterns; i++) {
+		const struct pattern *p = &w->patterns[i];
+
+		for (size_t n = 1; n < p->n; n++)
+			if (matches_tail(p, n, w->path) && is_folder(w->path) &&
+			    expand(w, p, n, w->path) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int walk(struct walk *w, int parent, const char *name);
+
+static int walk_here(struct walk *w, int dir, const struct dirent *e)
+{
+	bool whole;
+
+	if (count_entry(w, w->path) < 0)
+		return -1;
+	if (map_find(&w->apart, (struct str){ w->path, w->n_path }))
+		return 0;
+	if (add_hits(w, &whole) < 0)
+		return -1;
+	if (whole)
+		return 0;
+	if ((e->d_type == DT_LNK || e->d_type == DT_UNKNOWN) && follow_link(w) < 0)
+		return -1;
+	return e->d_type == DT_DIR || e->d_type == DT_UNKNOWN ? walk(w, dir, e->d_name) : 0;
+}
+
+static int walk_entry(struct walk *w, int dir, const struct dirent *e)
+{
+	size_t n = w->n_path, slash = n > 1, more = strlen(e->d_name);
+	int rc;
+
+	if (n + slash + more >= sizeof(w->path))
+		return err_set(w->found->err, CORDON_E_HOST,
+			       "'%.300s' has paths too long to look through", w->path);
+	memcpy(w->path + n, "/", slash);
+	memcpy(w->path + n + slash, e->d_name, more + 1);
+	w->n_path += slash + more;
+	rc = walk_here(w, dir, e);
+	w->n_path = n;
+	w->path[n] = '\0';
+	return rc;
+}
+
+static int walk(struct walk *w, int parent, const char *name)
+{
+	DIR *d = open_folder(parent, name, O_NOFOLLOW);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return judge_unlisted(w, w->path);
+	if (++w->depth > MAX_WALK_DEPTH)
+		rc = err_set(w->found->err, CORDON_E_HOST, "'%.300s' is too deep to look through",
+			     w->path);
+	while (rc == 0 && (e = readdir(d)))
+		if (!is_dots(e->d_name))
+			rc = walk_entry(w, dirfd(d), e);
+	w->depth--;
+	closedir(d);
+	return rc;
+}
+
+/* ---- where ---------------------------------------------------------------- */
+
+/* The kernel's: files of nobody, and not seen but by a root that has all. */
+static const char *const of_kernel[] = { "/proc", "/sys", "/dev" };
+
+static bool is_of_system(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
+		if (path_within(path, of_kernel[i]))
+			return true;
+	return path_within(path, "/etc");
+}
+
+static bool is_walked(const struct plan_mount *m)
+{
+	return m->root ||
+	       (m->kind == MOUNT_RO && m->source && !m->keep && !is_of_system(m->source));
+}
+
+/* What is over the host's own files, so that nobody sees them. */
+static bool is_cover(const struct plan_mount *m)
+{
+	return m->kind == MOUNT_MASK || m->kind == MOUNT_TMPFS || m->kind == MOUNT_PROC ||
+	       m->kind == MOUNT_PROXY;
+}
+
+static int set_apart(struct walk *w, const char *path)
+{
+	bool is_new;
+
+	return map_add(&w->apart, w->found->plan->arena, str_from(path), 0, &is_new) ?
+		       0 : err_nomem(w->found->err);
+}
+
+static int list_apart(struct walk *w)
+{
+	const struct plan *p = w->found->plan;
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
+		if (set_apart(w, of_kernel[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		if ((is_walked(m) && set_apart(w, m->source) < 0) ||
+		    (is_cover(m) && set_apart(w, m->target) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+static int walk_root(struct walk *w, const struct plan_mount *m)
+{
+	bool whole;
+
+	w->n_path = strlen(m->source);
+	if (w->n_path >= sizeof(w->path))
+		return err_set(w->found->err, CORDON_E_HOST, "'%.300s' is too long", m->source);
+	memcpy(w->path, m->source, w->n_path + 1);
+	w->only_read = m->kind == MOUNT_RO;
+	if (add_hits(w, &whole) < 0)
+		return -1;
+	return whole ? 0 : walk(w, AT_FDCWD, m->source);
+}
+
+/* What is only read is not walked for what is only protected. */
+static int walk_roots(struct walk *w)
+{
+	const struct plan *p = w->found->plan;
+	bool any_mask = false;
+
+	for (size_t i = 0; i < w->n_patterns; i++)
+		any_mask |= w->patterns[i].name->mask;
+	for (size_t i = 0; i < p->n_mounts; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		if (is_walked(m) && (any_mask || m->kind != MOUNT_RO) && walk_root(w, m) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int find_names(struct found *f)
 {
 	const struct plan *p = f->plan;
 	struct walk w = { .found = f };
-	bool whole;
 
 	w.patterns = arena_new(p->arena, p->n_names + 1, sizeof(*w.patterns));
 	if (!w.patterns)
@@ -249,12 +409,7 @@ int find_names(struct found *f)
 		else if (expand(&w, last, 0, "/") < 0)
 			return -1;
 	}
-	for (size_t i = 0; w.n_patterns && i < p->n_mounts; i++) {
-		const char *root = p->mounts[i].source;
-
-		if (p->mounts[i].root && (add_hits(&w, root, &whole) < 0 ||
-					  (!whole && walk(&w, AT_FDCWD, root, root) < 0)))
-			return -1;
-	}
-	return 0;
+	if (!w.n_patterns)
+		return 0;
+	return list_apart(&w) < 0 ? -1 : walk_roots(&w);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "backend/native/syscalls.h"
 #include "base/listing.h"
+#include "base/syscalls.h"
 
 #define MANY_LOOKS	12	/* reading all the names of a small folder takes as long */
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -25,26 +26,69 @@
 
 #include "backend/native/init_priv.h"
 #include "backend/native/quiet.h"
-#include "backend/native/syscalls.h"
 #include "base/cpus.h"
 #include "base/limits.h"
+#include "base/signals.h"
+#include "base/syscalls.h"
 
 #define CONTROL_FD	3
 #define RULESET_FD	4
 
+/* ---- the clock ---------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* For as long as poll() waits at most. */
+static int until_end(const struct init *in)
+{
+	return in->end_ms == INT64_MAX ? -1 : (int)MIN(MAX(in->end_ms - now_ms(), 0), INT_MAX);
+}
+
+#define PAUSE_MS	2
+
+static void pause_for(const struct init *in, int64_t ms)
+{
+	struct timespec t;
+
+	ms = MIN(ms, MAX(in->end_ms - now_ms(), 0));
+	t = (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
+	nanosleep(&t, NULL);
+}
+
 /* ---- talking to the supervisor ------------------------------------------ */
+
+/* A supervisor that is stopped does not read, but the time goes on. */
+static int send_in_time(const struct init *in, struct native_message *m,
+			const struct native_fds *fds)
+{
+	struct pollfd p = { .fd = in->control, .events = POLLOUT };
+
+	while (native_send_fds(in->control, m, fds, MSG_DONTWAIT) < 0) {
+		if (errno != EAGAIN || now_ms() >= in->end_ms)
+			return -1;
+		if (poll(&p, 1, until_end(in)) < 0)
+			pause_for(in, PAUSE_MS);
+	}
+	return 0;
+}
 
 void tell(const struct init *in, const struct native_message *m)
 {
 	struct native_message copy = *m;
 	const struct native_fds none = NATIVE_NO_FDS;
 
-	(void)native_send_fds(in->control, &copy, &none, 0);
+	(void)send_in_time(in, &copy, &none);
 }
 
 int tell_fds(const struct init *in, struct native_message *m, struct native_fds *fds)
 {
-	int rc = native_send_fds(in->control, m, fds, 0), error = errno;
+	int rc = send_in_time(in, m, fds), error = errno;
 
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		if (fds->fd[i] >= 0)
@@ -70,6 +114,20 @@ static bool has_pids(const struct init *in)
 	return in->plan->clone_flags & CLONE_NEWPID;
 }
 
+/* What the supervisor does at that time is done by then. */
+#define WALL_SLACK_MS	5
+
+static int64_t find_end_ms(const struct plan *plan)
+{
+	const struct plan_limits *l = &plan->limits;
+	int64_t now = now_ms(), late = l->grace_ms + WALL_SLACK_MS;
+
+	/* The time of a command in a session is not ours. */
+	if (plan->session)
+		return INT64_MAX;
+	return l->wall_ms > INT64_MAX - now - late ? INT64_MAX : now + l->wall_ms + late;
+}
+
 static int step_wait_for_go(struct init *in, struct cordon_err *err)
 {
 	struct native_message m;
@@ -80,6 +138,7 @@ static int step_wait_for_go(struct init *in, struct cordon_err *err)
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(m) || m.kind != NATIVE_GO)
 		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
+	in->end_ms = find_end_ms(in->plan);
 	return 0;
 }
 
@@ -188,10 +247,10 @@ static int limit(int which, int64_t value, const char *name, struct cordon_err *
 
 	if (value == INT64_MAX)
 		return 0;
-	if (getrlimit((__rlimit_resource_t)which, &now) < 0)
+	if (getrlimit(which, &now) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot read the limit of %s", name);
 	want.rlim_cur = want.rlim_max = MIN((rlim_t)value, now.rlim_max);
-	if (setrlimit((__rlimit_resource_t)which, &want) < 0)
+	if (setrlimit(which, &want) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot limit %s", name);
 	return 0;
 }
@@ -222,6 +281,20 @@ static int step_limits(struct init *in, struct cordon_err *err)
 		return 0;
 	return limit(RLIMIT_NPROC, l->processes == INT64_MAX ? l->processes : l->processes + 1,
 		     "processes", err);
+}
+
+/* A command that goes before everybody else would go before whoever ends it: what we start
+ * is as others are, also where the caller, and so we, are in a hurry. */
+static int step_priority(struct init *in UNUSED, struct cordon_err *err)
+{
+	int policy = sys_sched_getscheduler(0), priority;
+
+	if (policy != SCHED_FIFO && policy != SCHED_RR)
+		return 0;
+	if (sys_sched_getparam(0, &priority) < 0 ||
+	    sys_sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, priority) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot keep the priority from the command");
+	return 0;
 }
 
 /* The caller's CPUs again, or as many of them as the limit says. */
@@ -267,7 +340,7 @@ static int step_stdio(struct init *in, struct cordon_err *err)
 			return err_sys(err, CORDON_E_SETUP, "cannot set descriptor %d", i);
 	in->control = CONTROL_FD;
 	in->ruleset = in->ruleset < 0 ? -1 : RULESET_FD;
-	if (syscall(SYS_close_range, in->ruleset < 0 ? RULESET_FD : RULESET_FD + 1, ~0u, 0) < 0)
+	if (sys_close_range(in->ruleset < 0 ? RULESET_FD : RULESET_FD + 1, ~0u) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot close the caller's descriptors");
 	return 0;
 }
@@ -400,6 +473,7 @@ static const struct {
 	/* While the supervisor makes its own. */
 	{ "rules", step_rules },
 	{ "grants", step_grants },
+	{ "priority", step_priority },
 	{ "limits", step_limits },
 	{ "CPUs", step_cpus },
 	{ "capabilities", step_drop_caps },
@@ -423,25 +497,40 @@ static void tell_exit(const struct init *in, int status)
 	tell(in, &m);
 }
 
-/* Everything that can be waited for; true when the command itself ended. */
-static bool reap(const struct init *in, pid_t command)
+/* Not waited for: where there is no room, the supervisor has others to read, and takes the
+ * last of them for this one. */
+static void tell_stop(const struct init *in, int signal)
+{
+	struct native_message m = { .kind = NATIVE_STOPPED, .value = signal };
+	const struct native_fds none = NATIVE_NO_FDS;
+
+	(void)native_send_fds(in->control, &m, &none, MSG_DONTWAIT);
+}
+
+/* Of the command; true when it has ended. */
+static bool tell_status(const struct init *in, int status)
+{
+	if (WIFSTOPPED(status))
+		tell_stop(in, WSTOPSIG(status));
+	else
+		tell_exit(in, status);
+	return !WIFSTOPPED(status);
+}
+
+#define MAX_REAPED	256	/* at a time: who forks faster than that has a clock, too */
+
+/* What can be waited for; true when the command itself ended.  Others may stop as they like. */
+static bool reap(const struct init *in, pid_t command, int *ret_n)
 {
 	int status;
-	pid_t pid;
+	pid_t pid = waitpid(command, &status, WNOHANG | WUNTRACED);
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != command)
-			continue;
-		if (WIFSTOPPED(status)) {
-			struct native_message m = { .kind = NATIVE_STOPPED,
-						    .value = WSTOPSIG(status) };
-
-			tell(in, &m);
-			continue;
-		}
-		tell_exit(in, status);
+	*ret_n = 0;
+	if (pid == command && tell_status(in, status))
 		return true;
-	}
+	for (; *ret_n < MAX_REAPED && (pid = waitpid(-1, &status, WNOHANG)) > 0; ++*ret_n)
+		if (pid == command && tell_status(in, status))
+			return true;
 	return false;
 }
 
@@ -533,29 +622,43 @@ static bool obey(const struct init *in, pid_t command)
 	if (n != (ssize_t)sizeof(m))
 		return false;
 	if (!obey_common(in, &m) && m.kind == NATIVE_SIGNAL)
-		kill(-command, m.value);
+		signal_command(command, m.value);
 	return true;
 }
+
+/* Anybody inside can wake us, and we get any CPU that we want (tree.c): so most of the time
+ * others have it.  Each that we wait for costs a look at all our children. */
+#define REST_PART	4	/* of the time for that */
 
 static _Noreturn void watch(const struct init *in, pid_t command, int signals)
 {
 	struct pollfd fds[] = { { .fd = in->control, .events = POLLIN },
 				{ .fd = signals, .events = POLLIN } };
 	struct signalfd_siginfo si;
+	bool woken = false;	/* from inside */
 
 	for (;;) {
-		if (reap(in, command)) {
+		int64_t begin = now_ms();
+		int n;
+
+		if (reap(in, command, &n)) {
 			end_all(in);
 			_exit(0);
 		}
+		if (woken)
+			pause_for(in, MAX(PAUSE_MS, (now_ms() - begin) * REST_PART));
+		woken = n == MAX_REAPED;
 		/* The command has our uid and could leave us no descriptors to
 		 * wait for (prlimit): then look at all of them. */
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, 2, woken ? 0 : until_end(in)) < 0) {
 			fds[0].revents = fds[1].revents = POLLIN;
-		if (fds[1].revents)
-			while (read(signals, &si, sizeof(si)) > 0)
-				;
-		if (fds[0].revents && !obey(in, command)) {
+			woken = true;
+		}
+		if (fds[1].revents && read(signals, &si, sizeof(si)) > 0)
+			woken = true;
+		/* The supervisor, which does this, has more to do than we, and for that waits
+		 * longer for a CPU that hundreds want. */
+		if (now_ms() >= in->end_ms || (fds[0].revents && !obey(in, command))) {
 			end_all(in);
 			_exit(1);
 		}
@@ -571,12 +674,15 @@ _Noreturn void init_main(struct init *in)
 	sigset_t chld, held;
 	pid_t command;
 	int signals;
+	/* The caller's could close the folders that we make to everybody, us as well. */
+	mode_t mask = umask(022);
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		if (steps[i].run(in, &err) < 0) {
 			err_wrap(&err, "%s", steps[i].name);
 			fail(in, &err);
 		}
+	umask(mask);
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	held = chld;
@@ -585,6 +691,10 @@ _Noreturn void init_main(struct init *in)
 		sigfillset(&held);
 	sigprocmask(SIG_SETMASK, &held, NULL);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0) {
+		err_sys(&err, CORDON_E_SETUP, "cannot watch the command");
+		fail(in, &err);
+	}
 	if (in->plan->session && in->plan->n_rules && wipe_memory(in, &err) < 0)
 		fail(in, &err);
 	/* Without them nothing would be watched: then nothing is run. */
@@ -597,7 +707,7 @@ _Noreturn void init_main(struct init *in)
 	in->command.io = *in->io;
 	l.scope = in->scope;
 	command = launch(&l);
-	if (signals < 0 || command < 0) {
+	if (command < 0) {
 		err_sys(&err, CORDON_E_SETUP, "cannot start the command");
 		fail(in, &err);
 	}

@@ -24,6 +24,7 @@ struct init {
 	int ruleset;		/* Landlock's, or -1 */
 	int scope;		/* what the command enters beyond that, or -1 */
 	unsigned char *grantors;	/* for each access one of enum grantor */
+	atomic_size_t *turn;	/* which access whoever is free looks at next; with `ruleset` */
 	const struct plan_mount *mounts;	/* the plan's, and what was found for it */
 	size_t n_mounts;
 	int *trees;		/* one descriptor a mount, or TREE_..., laid out before the clone */
@@ -41,6 +42,7 @@ struct init {
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
 	cpu_set_t cpus;		/* the caller's */
+	int64_t end_ms;		/* when the wall clock is over for sure; INT64_MAX: never */
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing */
 	int proc;		/* the /proc that is to be mounted, from there or init; or -1 */
@@ -112,7 +114,7 @@ bool is_absence(void);
 /* Who makes the rule for an access. */
 enum grantor {
 	GRANT_INIT,		/* init, when all is mounted */
-	GRANT_SUPER,		/* the supervisor: it is the host's */
+	GRANT_HOST,		/* init or the supervisor: it is the host's */
 	GRANT_MOUNT,		/* init, with the mount that it is for; or there is none */
 };
 
@@ -120,9 +122,9 @@ enum grantor {
  * the accesses need not wait for the mounts. */
 int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret_grantors,
 		  struct cordon_err *err) MUST_USE;
-/* Those accesses that this one grants. */
-int landlock_add(int ruleset, const struct plan *plan, const unsigned char *grantors,
-		 enum grantor who, struct cordon_err *err) MUST_USE;
+/* Those of the host that nobody else has made. */
+int landlock_share(int ruleset, const struct plan *plan, const unsigned char *grantors,
+		   atomic_size_t *turn, struct cordon_err *err) MUST_USE;
 /* What is mounted there, by a descriptor of it: no path has to be walked. */
 int landlock_add_mount(const struct init *in, const struct plan_mount *m, int fd, bool is_dir,
 		       struct cordon_err *err) MUST_USE;

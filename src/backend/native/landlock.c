@@ -2,18 +2,19 @@
  *
  * A rule is tied to a file, whichever way leads to it.  Most are for entries of
  * the host's /etc, which is mounted whole: the supervisor makes those while init
- * mounts.  Init makes the others: with the mount that they are for, or, where there
- * is none, when the new root stands.
+ * mounts, and init takes its turn once it has mounted.  Init makes the others: with the
+ * mount that they are for, or, where there is none, when the new root stands.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/types.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "backend/native/init_priv.h"
-#include "backend/native/syscalls.h"
 #include "base/path.h"
+#include "base/syscalls.h"
 #include "plan/landlock.h"
 
 struct ruleset_attr {
@@ -92,7 +93,7 @@ static void find_in_etc(const struct plan *p, unsigned char *grantors)
 	for (size_t i = 0; i < p->n_accesses; i++)
 		if (p->accesses[i].optional && p->accesses[i].rights == LL_READ &&
 		    strncmp(p->accesses[i].path, "/etc/", 5) == 0)
-			grantors[i] = GRANT_SUPER;
+			grantors[i] = GRANT_HOST;
 	for (size_t k = 0; k < p->n_mounts; k++) {
 		const struct plan_mount *m = &p->mounts[k];
 
@@ -110,7 +111,7 @@ static void find_system(const struct plan *p, unsigned char *grantors)
 {
 	for (size_t k = 0; k < p->n_mounts; k++)
 		if (p->mounts[k].kind == MOUNT_SYSTEM && p->mounts[k].access)
-			grantors[p->mounts[k].access - 1] = GRANT_SUPER;
+			grantors[p->mounts[k].access - 1] = GRANT_HOST;
 }
 
 int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret_grantors,
@@ -138,16 +139,30 @@ int landlock_open(const struct plan *plan, int *ret_ruleset, unsigned char **ret
 	return 0;
 }
 
-int landlock_add(int ruleset, const struct plan *plan, const unsigned char *grantors,
-		 enum grantor who, struct cordon_err *err)
+int landlock_share(int ruleset, const struct plan *plan, const unsigned char *grantors,
+		   atomic_size_t *turn, struct cordon_err *err)
 {
 	struct folder folder = FOLDER(AT_FDCWD, 0);
 	uint64_t handled = landlock_handled(plan->landlock);
 	int rc = 0;
+	size_t i;
 
-	for (size_t i = 0; i < plan->n_accesses && rc == 0; i++)
-		if (grantors[i] == who)
+	while (rc == 0 && (i = atomic_fetch_add(turn, 1)) < plan->n_accesses)
+		if (grantors[i] == GRANT_HOST)
 			rc = add_rule(ruleset, &plan->accesses[i], &folder, handled, err);
+	folder_close(&folder);
+	return rc;
+}
+
+static int add_own(const struct init *in, struct cordon_err *err)
+{
+	struct folder folder = FOLDER(AT_FDCWD, 0);
+	uint64_t handled = landlock_handled(in->plan->landlock);
+	int rc = 0;
+
+	for (size_t i = 0; i < in->plan->n_accesses && rc == 0; i++)
+		if (in->grantors[i] == GRANT_INIT)
+			rc = add_rule(in->ruleset, &in->plan->accesses[i], &folder, handled, err);
 	folder_close(&folder);
 	return rc;
 }
@@ -204,7 +219,11 @@ int step_rules(struct init *in, struct cordon_err *err)
 {
 	if (!in->plan->landlock)
 		return 0;
-	return landlock_add(in->ruleset, in->plan, in->grantors, GRANT_INIT, err);
+	if (add_own(in, err) < 0 ||
+	    landlock_share(in->ruleset, in->plan, in->grantors, in->turn, err) < 0)
+		return -1;
+	munmap(in->turn, sizeof(*in->turn));
+	return 0;
 }
 
 int step_landlock(struct init *in, struct cordon_err *err)

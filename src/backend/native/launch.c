@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "backend/native/init_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 #define LOOK_MS		10
 #define MAX_LOOKS	6000	/* a minute, for a program on a slow disk */
@@ -96,12 +96,12 @@ static bool lower(int which, int64_t value)
 {
 	struct rlimit now;
 
-	if (getrlimit((__rlimit_resource_t)which, &now) < 0)
+	if (getrlimit(which, &now) < 0)
 		return false;
 	if (value != INT64_MAX)
 		now.rlim_cur = MIN(now.rlim_cur, (rlim_t)value);
 	now.rlim_max = now.rlim_cur;
-	return setrlimit((__rlimit_resource_t)which, &now) == 0;
+	return setrlimit(which, &now) == 0;
 }
 
 /* A command of a session.  False: errno says why not. */
@@ -153,9 +153,9 @@ static bool show(const struct launch *l)
 {
 	unsigned told = (unsigned)l->told;
 
-	if (told > 3 && syscall(SYS_close_range, 3, told - 1, 0) < 0)
+	if (told > 3 && sys_close_range(3, told - 1) < 0)
 		return false;
-	return syscall(SYS_close_range, told + 1, ~0u, 0) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+	return sys_close_range(told + 1, ~0u) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
 /* What a copy of init tells. */
@@ -204,7 +204,7 @@ static void lead(struct launch *l)
 		return;
 	tell_init(l, true, pid);
 	/* Nothing of init's may stay open here. */
-	if (syscall(SYS_close_range, 0, ~0u, 0) < 0)
+	if (sys_close_range(0, ~0u) < 0)
 		_exit(127);
 	for (;;) {
 		if (waitpid(pid, &status, WUNTRACED) != pid)

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "backend/native/init_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 bool is_absence(void)
 {
@@ -30,7 +30,7 @@ static int pin_link(int link, struct cordon_err *err)
 	struct statx st;
 	int tree, rc;
 
-	if (statx(link, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+	if (sys_statx(link, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
 	    (st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return 0;
 	tree = sys_open_tree(link, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);

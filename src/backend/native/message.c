@@ -29,10 +29,10 @@ int native_send_fds(int control, struct native_message *m, const struct native_f
 		}
 	if (n) {
 		msg.msg_control = &room;
-		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		msg.msg_controllen = (socklen_t)CMSG_SPACE(n * sizeof(int));
 		room.head.cmsg_level = SOL_SOCKET;
 		room.head.cmsg_type = SCM_RIGHTS;
-		room.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+		room.head.cmsg_len = (socklen_t)CMSG_LEN(n * sizeof(int));
 		memcpy(CMSG_DATA(&room.head), list, n * sizeof(int));
 	}
 	do

@@ -22,7 +22,7 @@
 #include <sys/un.h>
 
 #include "backend/native/mounts_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 #define PROXY_BACKLOG	512
 
@@ -186,15 +186,20 @@ int find_target(struct init *in, const char *path, struct target *ret)
 	return 0;
 }
 
-int make_place(struct init *in, const struct target *t, bool is_dir)
+static bool may_make(struct init *in, const struct target *t)
 {
-	struct stat st;
-
 	if (!in->place.judged) {
 		in->place.ours = is_ours(in, t->dir);
 		in->place.judged = true;
 	}
-	if (!in->place.ours)
+	return in->place.ours;
+}
+
+int make_place(struct init *in, const struct target *t, bool is_dir)
+{
+	struct stat st;
+
+	if (!may_make(in, t))
 		return fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW);
 	if ((is_dir ? mkdirat(t->dir, t->name, 0755)
 		    : mknodat(t->dir, t->name, S_IFREG | 0444, 0)) < 0 && errno != EEXIST)
@@ -400,10 +405,11 @@ static int mount_proxy(struct init *in, const struct plan_mount *m, int tree UNU
 	return 0;
 }
 
-static int mount_link(struct init *in UNUSED, const struct plan_mount *m, int tree UNUSED,
+/* Where the host is seen, so are its links. */
+static int mount_link(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
 {
-	if (symlinkat(m->source, t->dir, t->name) < 0 && errno != EEXIST)
+	if (may_make(in, t) && symlinkat(m->source, t->dir, t->name) < 0 && errno != EEXIST)
 		return err_sys(err, CORDON_E_SETUP, "cannot link '%s'", m->target);
 	return 0;
 }

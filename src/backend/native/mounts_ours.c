@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "backend/native/mounts_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 /* Texts are named by their place in the list. */
 static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
@@ -53,7 +53,7 @@ static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 					       in->mounts[i].target);
 		}
 		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
-		    write_ours(mnt, "program", "", 0111) < 0 ||
+		    write_ours(mnt, "program", "", NATIVE_MASK_MODE) < 0 ||
 		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
 		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");

@@ -17,6 +17,7 @@
 #define BACKEND_NATIVE_H
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
 #include <termios.h>
@@ -54,6 +55,7 @@ enum native_kind {
 
 /* Where the root of the tree hangs, in the root of its mounts; see mounts.c. */
 #define NATIVE_ROOT		"root"
+#define NATIVE_MASK_MODE	0111	/* of the empty file that stands for a program */
 
 /* What comes with a message; -1 where there is none. */
 enum native_fd {
@@ -103,7 +105,11 @@ struct native_child {
 	bool in_cgroup;		/* was cloned into it */
 	int ruleset;		/* Landlock's, until native_grant(); or -1 */
 	const unsigned char *grantors;	/* who grants which of the plan's accesses */
+	atomic_size_t *turn;	/* shared with init, as long; or NULL */
 };
+#define NATIVE_NO_CHILD	((struct native_child){ .pidfd = -1, .control = -1, .ruleset = -1 })
+/* Its descriptors; it may still run. */
+void native_child_release(struct native_child *c);
 
 /* A terminal is made inside, so that its name is true there. */
 struct native_stdio {
@@ -134,7 +140,8 @@ const char *native_find_device(const struct stat *st);
 int native_clone(const struct plan *plan, const struct native_stdio *io,
 		 const struct native_groups *groups, struct native_child *ret,
 		 struct cordon_err *err) MUST_USE;
-/* On NATIVE_ASKED: make the rules for files that are the host's. */
+/* On NATIVE_ASKED: make the rules for files that are the host's, but for those that init,
+ * where it comes to them first, makes meanwhile. */
 int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
 /* Behind that: init goes on, and into the groups; `entries` stay the caller's. */
 int native_send_granted(const struct native_child *c, const struct native_entries *entries,

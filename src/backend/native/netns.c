@@ -15,8 +15,8 @@
 
 #include "backend/native/init_priv.h"
 #include "backend/native/quiet.h"
-#include "backend/native/syscalls.h"
 #include "base/cpus.h"
+#include "base/syscalls.h"
 #include "plan/net_inside.h"
 
 static bool mounts_proc(const struct init *in)

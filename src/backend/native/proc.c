@@ -8,7 +8,7 @@
 
 #include "backend/native/init_priv.h"
 #include "backend/native/quiet.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 #define INSTANCES_PATH		"sys/user/max_inotify_instances"
 #define MOST_INSTANCES		64	/* half of what the caller's other programs have */

@@ -19,8 +19,8 @@ struct program_files {
 	size_t n, cap;
 };
 
-/* Add the files of a program of this name in the folders of programs and of the
- * PATH in `envp`. */
+/* Add the files of a program of this name, with each suffix that some give it, in the folders
+ * of programs and of the PATH in `envp`. */
 int programs_add(struct program_files *f, const char *name, const char *const *envp,
 		 struct arena *a, struct cordon_err *err) MUST_USE;
 /* Those that are many; the same, for all of their names. */

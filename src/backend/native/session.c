@@ -17,7 +17,8 @@
 
 #include "backend/native/family.h"
 #include "backend/native/init_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/signals.h"
+#include "base/syscalls.h"
 
 struct running {
 	pid_t pid;		/* 0: free */
@@ -217,7 +218,7 @@ static void answer(struct commands *c, const struct native_message *m, struct na
 	if (m->kind == NATIVE_EXEC) {
 		answer_exec(c, m->id, fds);
 	} else if (r && m->kind == NATIVE_SIGNAL) {
-		kill(r->group ? -r->group : -r->pid, m->value);
+		signal_command(r->group ? r->group : r->pid, m->value);
 		if (m->value == SIGCONT)
 			kill(r->pid, SIGCONT);
 	} else if (r && m->kind == NATIVE_STOP) {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "backend/native/mounts_priv.h"
-#include "backend/native/syscalls.h"
+#include "base/syscalls.h"
 
 bool has_source(const struct plan_mount *m)
 {

@@ -8,14 +8,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "backend/native/init_priv.h"
-#include "backend/native/syscalls.h"
 #include "base/cpus.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/syscalls.h"
 
 /* ---- clone -------------------------------------------------------------- */
 
@@ -50,9 +51,42 @@ static void kill_child(struct native_child *c)
 	pidfd_signal(c->pidfd, SIGKILL);
 	while (waitpid(c->pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
+	native_child_release(c);
+}
+
+static void close_rules(struct native_child *c)
+{
+	fd_close(&c->ruleset);
+	if (c->turn)
+		munmap(c->turn, sizeof(*c->turn));
+	c->turn = NULL;
+}
+
+void native_child_release(struct native_child *c)
+{
 	fd_close(&c->pidfd);
 	fd_close(&c->control);
-	fd_close(&c->ruleset);
+	close_rules(c);
+}
+
+/* Whose turn it is to make a rule, init's or ours. */
+static int open_rules(const struct plan *plan, struct init *in, struct native_child *c,
+		      struct cordon_err *err)
+{
+	void *turn;
+
+	if (landlock_open(plan, &c->ruleset, &in->grantors, err) < 0)
+		return -1;
+	in->ruleset = c->ruleset;
+	c->grantors = in->grantors;
+	if (c->ruleset < 0)
+		return 0;
+	turn = mmap(NULL, sizeof(*c->turn), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		    0);
+	if (turn == MAP_FAILED)
+		return err_nomem(err);
+	in->turn = c->turn = turn;
+	return 0;
 }
 
 /* Filters around us (another cordon's, a container's) answer clone3 as an older kernel
@@ -110,8 +144,9 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 			   .scope = -1,
 			   .netns = -1,
 			   .proc = -1,
+			   .end_ms = INT64_MAX,
 			   .fds = NATIVE_NO_FDS };
-	struct native_child c = { .pidfd = -1, .control = -1, .ruleset = -1 };
+	struct native_child c = NATIVE_NO_CHILD;
 	int ends[2];
 
 	if ((plan->clone_flags & CLONE_NEWNS) &&
@@ -125,20 +160,20 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 		return -1;
 	if (network_new(plan, &in.network, err) < 0)
 		return -1;
-	if (landlock_open(plan, &c.ruleset, &in.grantors, err) < 0)
+	if (open_rules(plan, &in, &c, err) < 0) {
+		close_rules(&c);
 		return -1;
-	in.ruleset = c.ruleset;
-	c.grantors = in.grantors;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-		fd_close(&c.ruleset);
-		return err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
+		err_sys(err, CORDON_E_SETUP, "cannot make a control socket");
+		close_rules(&c);
+		return -1;
 	}
 	in.control = ends[1];
 	cpus_read(&in.cpus);
 	c.control = ends[0];
 	if (clone_init(plan, &in, &c, err) < 0) {
-		fd_close(&c.ruleset);
-		close(ends[0]);
+		native_child_release(&c);
 		close(ends[1]);
 		return -1;
 	}
@@ -157,8 +192,8 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 
 	if (c->ruleset < 0)
 		return 0;
-	rc = landlock_add(c->ruleset, plan, c->grantors, GRANT_SUPER, err);
-	fd_close(&c->ruleset);
+	rc = landlock_share(c->ruleset, plan, c->grantors, c->turn, err);
+	close_rules(c);
 	return rc;
 }
 

@@ -3,7 +3,8 @@
  * A bare name covers its sub-domains; `*` every host and address; an absent
  * or empty list is no policy at all (public).  An entry that the original
  * would keep without it ever matching (a port, a scheme, an address, a blank)
- * is refused here.  All other keys of harness.md belong to that program.
+ * is refused here.  All other keys of harness.md belong to that program, but
+ * for what looks like a policy that would be ignored.
  */
 #include "policy/dialect/dialect.h"
 #include "policy/print.h"
@@ -49,6 +50,12 @@ static void ai_harness_read(struct reader *r, const struct value *root)
 	const struct value *domains = value_find(network, "allowed_domains");
 	struct section *s = &r->policy->base;
 
+	if (root->kind == VALUE_NULL) {
+		diag_error(r->diags, reader_at(r, root), "there is no front matter; begin with "
+			   "a line ---, name the dialect that this is, or use --no-policy");
+		return;
+	}
+	read_check_top(r, root, "network");
 	if (network && network->kind != VALUE_NULL &&
 	    read_expect(r, network, VALUE_TABLE, "network"))
 		read_check_keys(r, network, known, " in network");

@@ -300,13 +300,27 @@ static void read_files(struct reader *r, const struct value *root)
 
 /* ---- the whole ---------------------------------------------------------- */
 
+/* A refusal later on says '*', which nobody wrote. */
+static void block_all(struct reader *r, const struct value *root)
+{
+	bool by_level = harn_get_level(root) < HARN_PROCESS_EXEC;
+	const char *key = by_level ? "side_effect_level" : "capabilities";
+	const struct value *v = harn_get(root, key);
+	struct place at = reader_at(r, v ? v : root);
+
+	diag_warn(r->diags, at, "%s lets no process start: every command is blocked; %s", key,
+		  by_level ? "write \"process_exec\" or \"network\""
+			   : "add \"process\": [\"exec\"]");
+	read_field_text(r, &r->policy->base, F_COMMANDS_BLOCK, STR("*"), at);
+}
+
 static void read_levels(struct reader *r, const struct value *root)
 {
 	const struct value *level = harn_get(root, "side_effect_level");
 	struct section *s = &r->policy->base;
 
 	if (!may_start(root))
-		read_field_text(r, s, F_COMMANDS_BLOCK, STR("*"), reader_at(r, root));
+		block_all(r, root);
 	if (harn_get_level(root) >= HARN_NETWORK)
 		return;
 	read_number(s, F_NETWORK_MODE, NETWORK_NONE, reader_at(r, level ? level : root));

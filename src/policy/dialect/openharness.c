@@ -3,7 +3,8 @@
  * The flat keys of SandboxConfig and those of SandboxPolicy, ResourceLimits
  * and NetworkPolicy, flat or in their tables, are all read.  A table that is
  * there is in force unless it says `enabled = false`; an unknown mode is an
- * error.  The other tables of the file belong to that program.
+ * error.  The other tables of the file belong to that program, but for what
+ * looks like a policy that would be ignored.
  */
 #include "policy/dialect/dialect.h"
 #include "policy/print.h"
@@ -172,6 +173,7 @@ static void openharness_read(struct reader *r, const struct value *root)
 	const struct value *image = value_find(sandbox, "docker_image");
 	bool off;
 
+	read_check_top(r, root, "sandbox");
 	if (!sandbox || !read_expect(r, sandbox, VALUE_TABLE, "sandbox"))
 		return;
 	r->base_dir = r->cwd;

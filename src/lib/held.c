@@ -1,0 +1,218 @@
+/* Links in folders that are protected; see held.h.
+ *
+ * A hundred names are looked for, and next to none is there: each root is listed once.
+ */
+#include "lib/held.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/listing.h"
+#include "base/path.h"
+#include "plan/presets.h"
+
+struct search {
+	struct composition *c;
+	struct plan_request *r;
+	const char *set;		/* that is looked for */
+	struct listing names;		/* in the root that is */
+	struct cordon_err *err;
+};
+
+/* ---- one folder ----------------------------------------------------------------- */
+
+/* A command could close its own folder, so that the next run sees no link in it; one of
+ * somebody else it cannot open again. */
+static int judge_closed(struct search *s, const char *path)
+{
+	struct str folder = str_from(path);
+	bool closed = errno == EACCES;
+	struct stat st = { 0 };
+	const char *at;
+
+	if (err_is_absence() || errno == ELOOP)
+		return 0;
+	do {
+		at = arena_strndup(&s->c->arena, folder.s, folder.n);
+		if (!at)
+			return err_nomem(s->err);
+		while (folder.n > 1 && folder.s[--folder.n] != '/')
+			;
+	} while (stat(at, &st) < 0 && folder.n > 1);
+	if (closed && st.st_uid != geteuid())
+		return 0;
+	return err_set(s->err, CORDON_E_HOST,
+		       "files.protect: what '%s' leads to cannot be held, for '%s' is closed to "
+		       "cordon (chmod u+rwx)", path, at);
+}
+
+static bool has_root_in(const struct search *s, const char *path)
+{
+	const struct field_value *write = &s->c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(write->items[i].text.s, path))
+			return true;
+	return false;
+}
+
+/* By the link's own name: all links on the way are held with what they lead to.  Nothing is
+ * to be done for what cannot be written, or is held with the folder. */
+static int add_link(struct search *s, const char *folder, const char *name)
+{
+	const char *link = path_join(&s->c->arena, folder, name), *real;
+	struct plan_held_link *links;
+
+	if (!link)
+		return err_nomem(s->err);
+	if (path_resolve(&s->c->arena, str_from(link), "/", &real, s->err) < 0)
+		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
+	if (!compose_is_writable(s->c, real) || path_within(real, folder) || has_root_in(s, real))
+		return 0;
+	if (s->r->n_held_links == MAX_HELD_LINKS)
+		return err_set(s->err, CORDON_E_HOST,
+			       "files.protect: there are over %d links in protected folders, the "
+			       "last in '%s'", MAX_HELD_LINKS, folder);
+	links = arena_grow(&s->c->arena, s->r->held_links, s->r->n_held_links,
+			   &s->r->cap_held_links, sizeof(*links));
+	if (!links)
+		return err_nomem(s->err);
+	s->r->held_links = links;
+	links[s->r->n_held_links++] = (struct plan_held_link){ link, s->set };
+	return 0;
+}
+
+static bool is_link(int dir, const struct dirent *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_LNK;
+	return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode);
+}
+
+static int read_folder(struct search *s, const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!dir)
+		return judge_closed(s, path);
+	while (rc == 0 && (e = readdir(dir)))
+		if (is_link(dirfd(dir), e))
+			rc = add_link(s, path, e->d_name);
+	closedir(dir);
+	return rc;
+}
+
+/* ---- where the sets hold ---------------------------------------------------------- */
+
+static bool lacks(const struct search *s, const char *name)
+{
+	char first[NAME_MAX + 1] = "";
+	size_t n = strcspn(name, "/");
+
+	memcpy(first, name, MIN(n, sizeof(first) - 1));
+	return listing_lacks(&s->names, first);
+}
+
+static int read_set(struct search *s, const char *root, const struct protected_set *set)
+{
+	s->set = set->word;
+	for (size_t i = 0; set->names[i]; i++) {
+		const char *path;
+
+		if (lacks(s, set->names[i]))
+			continue;
+		path = path_join(&s->c->arena, root, set->names[i]);
+		if (!path)
+			return err_nomem(s->err);
+		/* A root that is such a name itself is meant to be written. */
+		if (compose_is_writable(s->c, path) && !has_root_in(s, path) &&
+		    read_folder(s, path) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_wanted(const struct search *s, const char *word)
+{
+	const struct field_value *protect = &s->c->policy.base.f[F_FILES_PROTECT];
+
+	for (size_t i = 0; i < protect->n; i++)
+		if (str_is(protect->items[i].text, word))
+			return true;
+	return false;
+}
+
+static int read_root(struct search *s, const char *root)
+{
+	cleanup_fd int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return judge_closed(s, root);
+	listing_read(&s->names, dir);
+	for (const struct protected_set *set = protected_sets; set->word; set++)
+		if (is_wanted(s, set->word) && read_set(s, root, set) < 0)
+			return -1;
+	return 0;
+}
+
+/* Below HOME where a writable root has it, or lies in it. */
+static int read_home(struct search *s, const char *home)
+{
+	const struct field_value *write = &s->c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; home && i < write->n; i++) {
+		const char *root = write->items[i].text.s;
+
+		if (strcmp(root, home) == 0)
+			return 0;
+		if (path_within(root, home) || path_within(home, root))
+			return read_root(s, home);
+	}
+	return 0;
+}
+
+/* Of git: folders by another name, and those of hooks that a configuration names. */
+static int read_git(struct search *s)
+{
+	const struct plan_request *r = s->r;
+
+	s->set = "git";
+	for (size_t i = 0; i < r->git_folders.n; i++) {
+		const char *hooks = path_join(&s->c->arena, r->git_folders.paths[i], "hooks");
+
+		if (!hooks)
+			return err_nomem(s->err);
+		if (read_folder(s, hooks) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < r->git_files.n; i++)
+		if (!has_root_in(s, r->git_files.paths[i]) &&
+		    read_folder(s, r->git_files.paths[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int held_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+	struct search s = { .c = c, .r = r, .err = err };
+
+	for (size_t i = 0; i < write->n; i++)
+		if (read_root(&s, write->items[i].text.s) < 0)
+			return -1;
+	for (size_t i = 0; i < r->named_roots.n; i++)
+		if (compose_is_writable(c, r->named_roots.paths[i]) &&
+		    read_root(&s, r->named_roots.paths[i]) < 0)
+			return -1;
+	return read_home(&s, r->home) < 0 || read_home(&s, r->own_home) < 0 ? -1 : read_git(&s);
+}

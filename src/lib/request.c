@@ -1,0 +1,340 @@
+/* From what the caller asks to what a plan is compiled from; see request.h. */
+#include "lib/request.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/programs.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "lib/git.h"
+#include "lib/held.h"
+#include "lib/links.h"
+#include "lib/mounts.h"
+#include "super/live.h"
+
+/* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
+ * holds for the next run, whatever this one has read. */
+static int list_ceilings(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	const char *const homes[] = { r->home, r->own_home };
+
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
+		if (homes[i] && plan_paths_add(&c->arena, &r->policy_files,
+					       arena_printf(&c->arena, "%s/" USER_CEILING,
+							    homes[i]),
+					       err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The files whose policy holds, so that nothing inside can change them: what
+ * they are, first, then the names they were found by.  And those that would
+ * hold for the next run from here, if they were made or changed. */
+static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	if (list_ceilings(c, r, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->n_sources; i++) {
+		const char *real;
+
+		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
+		    plan_paths_add(&c->arena, &r->policy_files, real, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < c->n_sources; i++)
+		if (plan_paths_add(&c->arena, &r->policy_files,
+				   path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
+				   err) < 0)
+			return -1;
+	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
+		for (size_t i = 0; project_policies[i]; i++)
+			if (plan_paths_add(&c->arena, &r->policy_files,
+					   arena_printf(&c->arena, "%.*s/%s",
+							dir.n > 1 ? (int)dir.n : 0, dir.s,
+							project_policies[i]),
+					   err) < 0)
+				return -1;
+		while (dir.n && dir.s[dir.n - 1] != '/')
+			dir.n--;
+		dir.n -= dir.n > 0;
+	}
+	return 0;
+}
+
+static int add_if_file(struct composition *c, const char *root, struct plan_request *r,
+		       struct cordon_err *err)
+{
+	struct stat st;
+
+	if (stat(root, &st) < 0 || S_ISDIR(st.st_mode))
+		return 0;
+	return plan_paths_add(&c->arena, &r->file_roots, root, err);
+}
+
+static int list_file_roots(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++)
+		if (add_if_file(c, write->items[i].text.s, r, err) < 0)
+			return -1;
+	for (size_t i = 0; i < r->named_roots.n; i++)
+		if (add_if_file(c, r->named_roots.paths[i], r, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The caller's home as the machine knows it: HOME may be unset, or another's. */
+static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
+{
+	struct cordon_err ignored;
+	struct str rest;
+
+	if (fd_read_file("/etc/passwd", MAX_SOURCE_BYTES, &c->arena, &rest, &ignored) < 0)
+		return 0;
+	while (rest.n) {
+		size_t n = str_find(rest, '\n');
+		struct str line = str_first(rest, n), parts[6] = { 0 };
+		uint64_t uid;
+
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			size_t end = str_find(line, ':');
+
+			parts[i] = str_first(line, end);
+			line = str_from_pos(line, end < line.n ? end + 1 : end);
+		}
+		if (str_parse_u64(parts[2], &uid) && uid == geteuid() && str_starts(parts[5], "/"))
+			return path_resolve(&c->arena, parts[5], "/", ret, err);
+	}
+	return 0;
+}
+
+static int find_homes(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r->home, err) < 0)
+		return -1;
+	if (find_own_home(c, &r->own_home, err) < 0)
+		return -1;
+	if (r->home && r->own_home && strcmp(r->home, r->own_home) == 0)
+		r->own_home = NULL;
+	return 0;
+}
+
+/* CORDON_SANDBOX: what happens where the machine cannot do what is asked. */
+static int read_consent(enum plan_consent *ret, struct cordon_err *err)
+{
+	static const struct {
+		const char *word;
+		enum plan_consent consent;
+	} words[] = {
+		{ "", CONSENT_POLICY },
+		{ "off", CONSENT_BARE },
+		{ "warn", CONSENT_ANY },
+		{ "enforce", CONSENT_NONE },
+	};
+	const char *word = getenv("CORDON_SANDBOX");
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(word ? word : "", words[i].word) == 0) {
+			*ret = words[i].consent;
+			return 0;
+		}
+	return err_set(err, CORDON_E_USAGE,
+		       "CORDON_SANDBOX is '%s'; write off, warn or enforce, or unset it", word);
+}
+
+/* Copies: the words of the command line are wiped inside. */
+static const char *const *copy_argv(struct composition *c, const struct cordon_request *req)
+{
+	const char **argv = arena_new(&c->arena, req->n_command + 1, sizeof(*argv));
+
+	for (size_t i = 0; argv && i < req->n_command; i++) {
+		argv[i] = arena_strndup(&c->arena, req->command[i], strlen(req->command[i]));
+		if (!argv[i])
+			return NULL;
+	}
+	return (const char *const *)argv;
+}
+
+static bool is_same_host(const struct host *a, const struct host *b)
+{
+	return a->is_addr == b->is_addr &&
+	       (a->is_addr ? a->addr.is_v6 == b->addr.is_v6 &&
+				     memcmp(a->addr.b, b->addr.b, sizeof(a->addr.b)) == 0
+			   : strcmp(a->name, b->name) == 0);
+}
+
+/* --connect-to: one answer for each host and port. */
+static int read_reroutes(struct composition *c, const struct cordon_request *req,
+			 struct plan_request *r, struct cordon_err *err)
+{
+	struct net_reroute *list = arena_new(&c->arena, req->n_connect_to + 1, sizeof(*list));
+	char why[HOST_WHY];
+
+	if (!list)
+		return err_nomem(err);
+	if (req->n_connect_to > MAX_REROUTES)
+		return err_set(err, CORDON_E_USAGE, "--connect-to is there more than %d times",
+			       MAX_REROUTES);
+	for (size_t i = 0; i < req->n_connect_to; i++) {
+		if (net_reroute_parse(str_from(req->connect_to[i]), &list[i], why) < 0)
+			return err_set(err, CORDON_E_USAGE, "--connect-to: '%s' %s",
+				       req->connect_to[i], why);
+		for (size_t k = 0; k < i; k++)
+			if (list[k].port == list[i].port &&
+			    is_same_host(&list[k].host, &list[i].host))
+				return err_set(err, CORDON_E_USAGE,
+					       "--connect-to: '%s' says again where a host is",
+					       req->connect_to[i]);
+	}
+	r->reroutes = list;
+	r->n_reroutes = req->n_connect_to;
+	c->policy.base.rerouted = r->n_reroutes || c->like_container;
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		c->policy.phases[i].section.rerouted = c->policy.base.rerouted;
+	return 0;
+}
+
+struct cordon_request request_any_command(const struct cordon_request *req)
+{
+	static const char *const nothing[] = { "/bin/true" };
+	struct cordon_request any = *req;
+
+	if (!any.n_command) {
+		any.command = nothing;
+		any.n_command = 1;
+	}
+	return any;
+}
+
+/* One that is a link is used by nobody, and may be another user's: neither it nor where it
+ * leads is ours. */
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int find_live_root(struct composition *c, const char *live, const char **ret,
+			  struct cordon_err *err)
+{
+	const char *name = strrchr(live, '/') + 1, *folder;
+
+	if (path_resolve(&c->arena, (struct str){ live, (size_t)(name - live) }, "/", &folder,
+			 err) < 0)
+		return -1;
+	*ret = arena_printf(&c->arena, "%s/%s", folder[1] ? folder : "", name);
+	return *ret ? 0 : err_nomem(err);
+}
+
+/* The folder of live runs; and where it is for who has another environment, so that nobody
+ * inside speaks to the supervisor of another cordon. */
+static int find_live_roots(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	char live[MAX_LIVE_ROOT];
+
+	live_root(live);
+	r->live_is_link = is_link(live);
+	if (find_live_root(c, live, &r->live_root, err) < 0)
+		return -1;
+	for (size_t i = 0; i < N_LIVE_ROOTS; i++) {
+		const char *other;
+
+		live_root_at(i, live);
+		if (find_live_root(c, live, &other, err) < 0 ||
+		    (strcmp(other, r->live_root) != 0 && !is_link(live) &&
+		     plan_paths_add(&c->arena, &r->own, other, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+int request_read(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
+		struct record *ret_record, struct cordon_err *err)
+{
+	struct plan_request r = {
+		.argv = copy_argv(c, req),
+		.environ = (const char *const *)environ,
+		.cwd = c->cwd,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.named_roots = c->named_roots,
+	};
+
+	if (!r.argv)
+		return err_nomem(err);
+	/* Not looked for where nothing is blocked. */
+	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
+	if (find_homes(c, &r, err) < 0 || list_policy_files(c, &r, err) < 0 ||
+	    list_file_roots(c, &r, err) < 0 || git_find(c, &r, err) < 0 ||
+	    held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
+	    links_find(c, req, &r, err) < 0 ||
+	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
+	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
+		return -1;
+	*ret = r;
+	return 0;
+}
+
+static int make_folders(struct str path, struct cordon_err *err)
+{
+	char part[PATH_MAX] = "";
+
+	for (size_t n = 1; n <= path.n && path.n < sizeof(part); n++) {
+		if (n < path.n && path.s[n] != '/')
+			continue;
+		memcpy(part, path.s, n);
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
+			return err_sys(err, CORDON_E_SETUP, "files.write: cannot make '%.*s'",
+				       STR_FMT(path));
+	}
+	return 0;
+}
+
+/* What is not there cannot be masked, and somebody may start a cordon there meanwhile.  If it
+ * is not ours to make, no cordon of ours is there. */
+static void try_make_live_root(const struct composition *c)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ };
+	char live[MAX_LIVE_ROOT];
+	struct cordon_err ignored;
+	bool covered = false;
+
+	live_root_at(0, live);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		for (size_t k = 0; k < c->policy.base.f[ids[i]].n; k++)
+			covered |= path_within(live, c->policy.base.f[ids[i]].items[k].text.s);
+	if (covered)
+		(void)!live_make_root(live, &ignored);
+}
+
+int request_make_roots(const struct composition *c, struct cordon_err *err)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+
+	try_make_live_root(c);
+	for (size_t i = 0; i < write->n; i++) {
+		struct str path = write->items[i].text;
+
+		if (!str_is(path, c->cwd) && access(path.s, F_OK) < 0 && errno == ENOENT &&
+		    make_folders(path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+bool request_requires_cgroup(const struct policy *p)
+{
+	const struct field_value *v = &p->base.f[F_REQUIRE];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (str_is(v->items[i].text, protection_name(PROTECTION_CGROUP)))
+			return true;
+	return false;
+}

@@ -1,0 +1,23 @@
+/* One line each about what the caller may not expect; told to whoever wants to hear it. */
+#ifndef LIB_WARN_H
+#define LIB_WARN_H
+
+#include "lib/compose.h"
+#include "plan/compile.h"
+
+struct warner {
+	void (*tell)(void *arg, const char *line);	/* or NULL */
+	void *arg;
+};
+
+/* What a policy that nobody named opens beyond its own folder. */
+void warn_of_found(const struct warner *w, const struct composition *c,
+		   const struct plan_request *r);
+/* That nothing encloses the command, and who says so. */
+void warn_of_none(const struct warner *w, const struct policy *p);
+/* What a plan keeps to be read only, and what it does without. */
+void warn_of_plan(const struct warner *w, const struct plan *plan);
+/* Variables that are named and that nothing can bring in. */
+void warn_of_variables(const struct policy *p, struct diags *d);
+
+#endif
