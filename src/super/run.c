@@ -364,7 +364,7 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 {
 	if (read_messages(r, err) < 0)
 		return -1;
-	if (fds[TREE_CHILD].revents)
+	if (tree_shows_end(fds))
 		r->gone = true;
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(r);

@@ -469,7 +469,7 @@ static int act(struct session *s, const struct pollfd *fds, struct cordon_err *e
 	network_work(&s->tree.network);
 	if (read_messages(s, err) < 0)
 		return -1;
-	if (fds[TREE_CHILD].revents)
+	if (tree_shows_end(fds))
 		s->gone = true;
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(s);

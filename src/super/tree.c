@@ -345,11 +345,17 @@ int64_t tree_next_us(const struct tree *t)
 
 /* ---- ending ------------------------------------------------------------- */
 
+bool tree_shows_end(const struct pollfd fds[N_TREE_POLLS])
+{
+	return fds[TREE_CHILD].revents || fds[TREE_CONTROL].revents & POLLHUP;
+}
+
 bool tree_is_gone(const struct tree *t)
 {
-	struct pollfd p = { .fd = t->child.pidfd, .events = POLLIN };
+	struct pollfd fds[N_TREE_POLLS];
 
-	return poll(&p, 1, 0) > 0;
+	tree_poll(t, fds);
+	return poll(fds, TREE_CONTROL + 1, 0) > 0 && tree_shows_end(fds);
 }
 
 /* So long may init take to end the tree; who held it up would hold every clock up. */

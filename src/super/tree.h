@@ -78,7 +78,9 @@ int tree_limit_processes(struct tree *t, int64_t processes, struct cordon_err *e
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 /* When tree_check() is due, the log is to be written, or the network has to work. */
 int64_t tree_next_us(const struct tree *t);
-/* Is init not there any more? */
+/* Is init not there any more, or about to go?  Its socket is closed a while before its pidfd
+ * tells, as it waits for everything inside to end. */
+bool tree_shows_end(const struct pollfd fds[N_TREE_POLLS]);
 bool tree_is_gone(const struct tree *t);
 /* Again, where it is not gone: see there. */
 void tree_kill(struct tree *t);
