@@ -6,19 +6,27 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdalign.h>
 #include <stddef.h>
 
 #include "base/macros.h"
 
 struct arena_block;
 
+/* [AR1] The free part is zeros. */
 struct arena {
 	struct arena_block *head;
 	char *next, *end;	/* free part of the newest block */
-	size_t used, max;	/* bytes taken from malloc, and how many may be */
+	size_t used, max;	/* bytes taken from the heap, and how many may be */
 };
 
 #define ARENA(max_bytes)	((struct arena){ .max = (max_bytes) })
+/* One that begins with a room of its user's, and so mostly takes nothing from the heap. */
+struct arena_room {
+	alignas(16) char bytes[2048];
+};
+#define ARENA_IN(room, max_bytes)	((struct arena){					\
+	.next = (room)->bytes, .end = (room)->bytes + sizeof((room)->bytes), .max = (max_bytes) })
 
 void arena_release(struct arena *a);
 

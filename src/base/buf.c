@@ -6,9 +6,13 @@
 
 #include "base/copy.h"
 
+/* Each size is one that a C library may map and unmap anew each time; so not many. */
+#define FIRST_ROOM	1024
+
 void buf_release(struct buf *b)
 {
-	free(b->data);
+	if (!b->lent)
+		free(b->data);
 	*b = BUF(b->max);
 }
 
@@ -32,14 +36,17 @@ static bool reserve(struct buf *b, size_t more)
 	want = b->n + more + 1;
 	if (want <= b->cap)
 		return true;
-	cap = MAX(b->cap * 2, MAX(want, 128));
-	data = realloc(b->data, cap);
+	cap = MAX(b->cap * 2, MAX(want, FIRST_ROOM));
+	data = realloc(b->lent ? NULL : b->data, cap);
 	if (!data) {
 		b->failed = true;
 		return false;
 	}
+	if (b->lent)
+		memcpy(data, b->data, b->n);
 	b->data = data;
 	b->cap = cap;
+	b->lent = false;
 	return true;
 }
 
@@ -86,37 +93,45 @@ void buf_put_plain(struct buf *b, struct str s)
 	}
 }
 
+/* Most texts fit into what is left, and are written once. */
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
+	size_t room = b->cap - b->n;
 	va_list args;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(room ? b->data + b->n : NULL, room, fmt, args);
 	va_end(args);
 	if (n < 0 || !reserve(b, (size_t)n)) {
+		if (room)
+			b->data[b->n] = '\0';
 		b->failed = true;
 		return;
 	}
-	va_start(args, fmt);
-	vsnprintf(b->data + b->n, (size_t)n + 1, fmt, args);
-	va_end(args);
+	if ((size_t)n >= room) {
+		va_start(args, fmt);
+		vsnprintf(b->data + b->n, (size_t)n + 1, fmt, args);
+		va_end(args);
+	}
 	b->n += (size_t)n;
 }
 
 const char *buf_text(const struct buf *b)
 {
-	return b->data ? b->data : "";
+	return b->n ? b->data : "";
 }
 
 char *buf_take(struct buf *b)
 {
 	char *data;
 
+	if (b->lent)
+		b->cap = 0;	/* moved to the heap */
 	buf_add(b, "", 0);
 	data = b->failed ? NULL : b->data;
 	if (!data)
-		free(b->data);
+		buf_release(b);
 	*b = BUF(b->max);
 	return data;
 }

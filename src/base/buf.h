@@ -16,9 +16,14 @@ struct buf {
 	char *data;		/* NUL-terminated once anything was added */
 	size_t n, cap, max;
 	bool failed;
+	bool lent;		/* `data` is the room of BUF_IN(), and nobody's to free */
 };
 
 #define BUF(max_bytes)	((struct buf){ .max = (max_bytes) })
+/* One that begins in an array of its user's, and takes nothing from the heap while that is
+ * enough. */
+#define BUF_IN(room, max_bytes)	((struct buf){						\
+	.data = (room), .cap = sizeof(room), .max = (max_bytes), .lent = true })
 
 void buf_release(struct buf *b);
 void buf_clear(struct buf *b);

@@ -56,7 +56,8 @@ int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_
 {
 	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	cleanup_buf struct buf text = BUF(max);
+	char room[4096];
+	cleanup_buf struct buf text = BUF_IN(room, max);
 	struct stat st;
 	const char *copy;
 

@@ -9,6 +9,7 @@
 #include "base/copy.h"
 
 #define MAX_LINKS	40	/* as the kernel */
+#define USUAL_PATH	256
 
 /* Append one component to a normal path held in `out` ("" is the root). */
 static void push(struct buf *out, struct str part)
@@ -18,8 +19,7 @@ static void push(struct buf *out, struct str part)
 	if (str_is(part, "..")) {
 		while (out->n && out->data[--out->n] != '/')
 			;
-		if (out->data)
-			out->data[out->n] = '\0';
+		out->data[out->n] = '\0';
 		return;
 	}
 	buf_putc(out, '/');
@@ -44,7 +44,8 @@ static struct str next_part(struct str *rest)
 
 char *path_normal(struct arena *a, struct str path, const char *base)
 {
-	cleanup_buf struct buf out = BUF(4 * PATH_MAX);
+	char room[USUAL_PATH];
+	cleanup_buf struct buf out = BUF_IN(room, 4 * PATH_MAX);
 	struct str from = str_from(base);
 
 	if (!str_starts(path, "/"))
@@ -121,7 +122,9 @@ static void walk_release(struct walk *w)
 int path_resolve(struct arena *a, struct str path, const char *base, const char **ret,
 		 struct cordon_err *err)
 {
-	__attribute__((cleanup(walk_release))) struct walk w = { .out = BUF(4 * PATH_MAX) };
+	char room[USUAL_PATH];
+	__attribute__((cleanup(walk_release))) struct walk w = {
+		.out = BUF_IN(room, 4 * PATH_MAX) };
 
 	if (!str_starts(path, "/") && follow(&w, str_from(base), err) < 0)
 		return -1;

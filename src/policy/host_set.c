@@ -403,8 +403,9 @@ static void builder_release(struct builder *b)
 int host_set_new(const struct host_rule *rules, size_t n, struct arena *a,
 		 const struct host_set **ret, struct cordon_err *err)
 {
+	struct arena_room room = { 0 };
 	__attribute__((cleanup(builder_release))) struct builder b = {
-		.scratch = ARENA(MAX_ARENA_BYTES),
+		.scratch = ARENA_IN(&room, MAX_ARENA_BYTES),
 		.rules = rules,
 		.n_rules = n,
 	};

@@ -17,7 +17,8 @@
 int confine_self(bool may_lack, struct cordon_err *err)
 {
 	const struct seccomp_options o = { .supervisor = true };
-	cleanup_arena struct arena arena = ARENA(1u << 20);
+	struct arena_room room = { 0 };
+	cleanup_arena struct arena arena = ARENA_IN(&room, 1u << 20);
 	struct sock_filter *filter;
 	struct sock_fprog program;
 	size_t n;

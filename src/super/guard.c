@@ -38,7 +38,7 @@
 #include "super/run_priv.h"
 
 /* Those behind the first start later: most commands make a few names and end. */
-#define MORE_AFTER_MS	5
+#define MORE_AFTER_MS	20
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS	/* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS	SECCOMP_IOW(4, __u64)

@@ -3,8 +3,9 @@
 
 All alternate, so that each sees the same machine, in another order each time, since
 the kernel takes namespaces apart while the next one runs.  The median of the faster
-half counts; as root all of it goes before whatever else the machine does.  Started by
-vfork from a small program (posix_spawn), so that the caller's size does not count.
+half counts.  None goes before what else the machine does: a command in a cordon would
+not, whatever its caller may.  Started by vfork from a small program (posix_spawn), so
+that the caller's size does not count.
 Also: runs a second with one and two workers, and the private memory of what supervises
 a command that sleeps.
 
@@ -320,15 +321,7 @@ def measure_memory(peers):
         memory(peer, [peers.argv(peer, command) for _ in range(2)])
 
 
-def go_first():
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
-    except PermissionError:
-        print("run: other programs count, too: only root can go before them", file=sys.stderr)
-
-
 def main():
-    go_first()
     with tempfile.TemporaryDirectory(prefix="cordon-bench-") as place:
         work = os.path.join(place, "work")
         os.mkdir(work)

@@ -44,10 +44,11 @@ static void test_join(void)
 	is_text(path_join(&a, "/a", ""), "/a/", "nothing");
 }
 
-/* What fits into a block, and what needs another one, side by side. */
+/* What fits into the room, and what needs a block, side by side. */
 static void test_printed(void)
 {
-	cleanup_arena struct arena a = ARENA(1 << 20);
+	struct arena_room room = { 0 };
+	cleanup_arena struct arena a = ARENA_IN(&room, 1 << 20);
 	const char *texts[64];
 	char want[2048];
 
