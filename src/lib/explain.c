@@ -101,7 +101,8 @@ static void pad(struct buf *out, size_t start, size_t width)
 
 static void print_place(struct place at, struct buf *out)
 {
-	cleanup_buf struct buf text = BUF(MAX_OUTPUT_BYTES);
+	char room[256];
+	cleanup_buf struct buf text = BUF_IN(room, MAX_OUTPUT_BYTES);
 
 	place_print(at, &text);
 	buf_put_plain(out, (struct str){ buf_text(&text), text.n });
@@ -134,7 +135,7 @@ static int tell_people(void *arg, const struct line *line)
 	if (line->by)
 		buf_printf(out, "  [%s]", line->by);
 	buf_putc(out, '\n');
-	return 0;
+	return buf_ok(out) ? 0 : -1;
 }
 
 static void print_cuts(const struct cuts *cuts, struct buf *out)
@@ -157,7 +158,8 @@ static void print_cuts(const struct cuts *cuts, struct buf *out)
 
 static void json_place(struct json_out *j, const char *key, struct place at)
 {
-	cleanup_buf struct buf text = BUF(8192);
+	char room[256];
+	cleanup_buf struct buf text = BUF_IN(room, 8192);
 
 	place_print(at, &text);
 	json_key(j, key);
@@ -187,7 +189,7 @@ static int tell_programs(void *arg, const struct line *line)
 	json_key(j, "enforced_by");
 	json_put_text(j, line->by);
 	json_close(j, '}');
-	return 0;
+	return buf_ok(j->out) ? 0 : -1;
 }
 
 /* Would the blocked commands let this one be executed?  Of the vector alone:
@@ -298,7 +300,9 @@ int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	if (explanation_init(&e, &c, req, err) < 0)
 		return -1;
-	if ((req->json ? explain_json(&e, req, &out) : explain_text(&e, req, &out)) < 0)
+	/* One that became too large says so itself. */
+	if ((req->json ? explain_json(&e, req, &out) : explain_text(&e, req, &out)) < 0 &&
+	    buf_ok(&out))
 		return err_nomem(err);
 	return answer_fill(ret, true, &out, &c, 0, err);
 }
