@@ -61,6 +61,7 @@
 #define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */
 #define MAX_AUDIT_WAITING	(256u << 10)	/* lines of it that are not written yet */
 #define MAX_AUDIT_BYTES		(1024u << 20)	/* of one run */
+#define MAX_AUDIT_DENIALS	8192		/* lines of refusals; one more a second */
 #define MAX_AUDIT_PATH		4096
 #define MAX_DENIALS		256		/* different refusals in one result */
 #define MAX_DENIAL_LINES	20		/* of them for people */

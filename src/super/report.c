@@ -19,11 +19,34 @@ static struct audit_value number(uint64_t n)
 	return n ? AUDIT_NUMBER(n) : AUDIT_NULL;
 }
 
-static void add_denial(struct run_reporter *r, const struct denial *d)
+/* A command that tries what is refused again and again would fill the disk of its caller, whose
+ * limit that is not. */
+static bool may_have_line(struct run_reporter *r)
+{
+	int64_t now = run_now_us(), more = MAX_AUDIT_DENIALS;
+
+	if (r->denial_lines.at_us)
+		more = (now - r->denial_lines.at_us) / 1000000;
+	if (more) {
+		r->denial_lines.at_us = now;
+		r->denial_lines.left = MIN(r->denial_lines.left + more, MAX_AUDIT_DENIALS);
+	}
+	if (!r->denial_lines.left)
+		return false;
+	r->denial_lines.left--;
+	return true;
+}
+
+static void add_denial(struct run_reporter *r, const struct denial *d,
+		       const struct audit_event *e)
 {
 	denials_add(&r->res->denials, d->kind, d->what, d->port, d->reason, d->hint);
 	if (r->on_denial)
 		r->on_denial(r->denial_arg, d);
+	if (may_have_line(r))
+		audit_add(r->audit, e);
+	else
+		audit_add_lost(r->audit, 1);
 }
 
 /* What is only looked at. */
@@ -61,8 +84,7 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
 
 	add_denial(r, &(struct denial){ .kind = DENIAL_COMMAND, .what = seen(what),
 					.reason = seen(reason),
-					.hint = seen(RUN_BLOCKED_HINT) });
-	audit_add(r->audit, &e);
+					.hint = seen(RUN_BLOCKED_HINT) }, &e);
 }
 
 /* Why, and what would allow it: `before`, what the name is guarded by, `after`. */
@@ -98,8 +120,7 @@ void run_report_file(struct run_reporter *r, const char *path, const struct plan
 	hint = buf_text(&allow);
 	e.values[AUDIT_HINT] = text(hint);
 	add_denial(r, &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
-					.reason = seen(reason), .hint = seen(hint) });
-	audit_add(r->audit, &e);
+					.reason = seen(reason), .hint = seen(hint) }, &e);
 }
 
 void run_report_lost(struct run_reporter *r, uint64_t n)
@@ -137,8 +158,18 @@ static void add_decision(struct run_reporter *r, const struct gate_report *repor
 		[AUDIT_GENERATION] = AUDIT_NUMBER(report->generation),
 		[AUDIT_ID] = number(report->id),
 	} };
+	const struct denial denial = {
+		.kind = DENIAL_NETWORK,
+		.what = seen(report->host),
+		.port = report->port,
+		.reason = seen(without_host(report->reason, report->host)),
+		.hint = seen(report->hint),
+	};
 
-	audit_add(r->audit, &e);
+	if (report->kind == GATE_DENIED)
+		add_denial(r, &denial, &e);
+	else
+		audit_add(r->audit, &e);
 }
 
 static void add_close(struct run_reporter *r, const struct gate_report *report)
@@ -158,17 +189,10 @@ static void add_close(struct run_reporter *r, const struct gate_report *report)
 
 void run_report_network(struct run_reporter *r, const struct gate_report *report)
 {
-	if (report->kind == GATE_CLOSED) {
+	if (report->kind == GATE_CLOSED)
 		add_close(r, report);
-		return;
-	}
-	if (report->kind == GATE_DENIED)
-		add_denial(r, &(struct denial){
-				.kind = DENIAL_NETWORK, .what = seen(report->host),
-				.port = report->port,
-				.reason = seen(without_host(report->reason, report->host)),
-				.hint = seen(report->hint) });
-	add_decision(r, report);
+	else
+		add_decision(r, report);
 }
 
 void run_report_generation(struct run_reporter *r, uint64_t generation)

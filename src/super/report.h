@@ -13,6 +13,10 @@ struct run_reporter {
 	struct run_result *res;
 	struct audit *audit;	/* NULL: there is no log */
 	bool limit_told;
+	/* Lines that refusals may still have, and when that was counted. */
+	struct {
+		int64_t left, at_us;
+	} denial_lines;
 	/* Who else hears of every refusal, or NULL. */
 	void (*on_denial)(void *arg, const struct denial *d);
 	void *denial_arg;

@@ -115,6 +115,29 @@ static void test_causes_of_files(void)
 	run_result_release(&res);
 }
 
+/* Who tries what is refused all the time does not fill the caller's disk with it. */
+static void test_flood(void)
+{
+	const int n = MAX_AUDIT_DENIALS + 1000;
+	char path[] = "/tmp/cordon-test-report-XXXXXX";
+	struct audit_file file = { .fd = mkstemp(path) };
+	struct run_reporter r = { .res = &res, .audit = audit_new(file, "run") };
+	struct gate_report allowed = { .kind = GATE_ALLOWED, .protocol = "tcp", .host = "good.test",
+				       .port = 443, .address = "", .reason = "", .hint = "" };
+	uint64_t lost;
+
+	unlink(path);
+	run_result_init(&res);
+	for (int i = 0; i < n; i++)
+		run_report_file(&r, "/w/x", NULL);
+	is_int((long long)res.denials.items[0].count, n, "the result counts them all");
+	run_report_network(&r, &allowed);
+	lost = audit_free(r.audit);
+	ok(lost > 0 && lost <= 1000, "the log says how many it has no line for: %llu",
+	   (unsigned long long)lost);
+	run_result_release(&res);
+}
+
 static json_t *result_json(void)
 {
 	struct plan plan = { .backend = "process", .profile = "worktree" };
@@ -211,6 +234,6 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){ TAP(test_one_line_a_host), TAP(test_words_of_dialects),
 					    TAP(test_addresses_and_paths),
-					    TAP(test_causes_of_files), TAP(test_in_json),
-					    TAP(test_in_the_log), TAP_END });
+					    TAP(test_causes_of_files), TAP(test_flood),
+					    TAP(test_in_json), TAP(test_in_the_log), TAP_END });
 }
