@@ -18,6 +18,7 @@
 #define NAME_START		"cordon-"
 #define FILE_BYTES		4096	/* of the small files; no line we look for is later */
 #define MAX_NAMES		64	/* groups of one process id, live or left behind */
+#define MAX_TASKS		(4 << 20)	/* of any kernel: PID_MAX_LIMIT */
 #define REMOVE_TRIES		60
 #define STALE_TRIES		12	/* a tenth of a second: the next one tries again */
 #define REMOVE_WAIT_NS		200000	/* doubles up to 20 ms: about a second in all */
@@ -384,15 +385,21 @@ bool cgroup_can_write(int dir_fd, const char *file)
 	return faccessat(dir_fd, file, W_OK, AT_EACCESS) == 0;
 }
 
+int cgroup_limit_tasks(const struct cgroup *g, int64_t most, struct cordon_err *err)
+{
+	/* The kernel takes no number above the ids it has. */
+	if (most > MAX_TASKS)
+		return cgroup_write(g, "pids.max", "max", err);
+	return cgroup_write_number(g, "pids.max", most, err);
+}
+
 int cgroup_change_tasks(const struct cgroup *g, int64_t most, struct cordon_err *err)
 {
 	int64_t now = cgroup_read_number(g->fd, "pids.current");
 
-	if (most == INT64_MAX)
-		return cgroup_write(g, "pids.max", "max", err);
 	/* The kernel would take it, and let nothing new be made. */
-	if (now < 0 || now > most)
+	if (most != INT64_MAX && (now < 0 || now > most))
 		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
 			       (long long)most - 1);
-	return cgroup_write_number(g, "pids.max", most, err);
+	return cgroup_limit_tasks(g, most, err);
 }

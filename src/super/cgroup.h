@@ -68,7 +68,9 @@ bool cgroup_has_word(int dir_fd, const char *file, const char *word);
 /* Is the file there and may we write it? */
 bool cgroup_can_write(int dir_fd, const char *file);
 
-/* pids.max, where no more than that are alive; INT64_MAX: none. */
+/* pids.max; INT64_MAX: none. */
+int cgroup_limit_tasks(const struct cgroup *g, int64_t most, struct cordon_err *err) MUST_USE;
+/* The same of a group that is in use, where no more than that are alive. */
 int cgroup_change_tasks(const struct cgroup *g, int64_t most, struct cordon_err *err) MUST_USE;
 
 #endif

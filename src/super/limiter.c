@@ -2,6 +2,9 @@
  * saying each limit once.  Runs in the supervisor; see limiter.h. */
 #include "super/limiter.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +79,15 @@ int64_t limit_kind_value(enum limit_kind kind, const struct plan_limits *limits)
 
 	static_assert(ARRAY_SIZE(values) == N_LIMIT_KINDS, "a limit without a value");
 	return values[kind];
+}
+
+bool limit_is_file_size(int status, int64_t file_size)
+{
+	struct rlimit own;
+
+	if (file_size == INT64_MAX || !WIFSIGNALED(status) || WTERMSIG(status) != SIGXFSZ)
+		return false;
+	return getrlimit(RLIMIT_FSIZE, &own) < 0 || own.rlim_max >= (rlim_t)file_size;
 }
 
 int64_t limiter_now_us(void)

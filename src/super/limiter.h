@@ -35,6 +35,9 @@ enum limit_kind {
 const char *limit_kind_name(enum limit_kind kind);
 /* What it is set to; LIMIT_DISK is about roots.  0 for none. */
 int64_t limit_kind_value(enum limit_kind kind, const struct plan_limits *limits);
+/* Does this end tell of a file that may not grow larger?  Not where there is no such limit,
+ * or where the caller's own (ulimit -f) is smaller and has come first. */
+bool limit_is_file_size(int status, int64_t file_size);
 
 struct limiter;
 

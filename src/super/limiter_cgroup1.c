@@ -177,7 +177,7 @@ static int set_limits(struct state *s, const struct plan_limits *limits, struct 
 	bound_buffers(s, limits->memory);
 	if (limits->processes == INT64_MAX)
 		return 0;
-	return cgroup_write_number(group(s, PIDS), "pids.max", limits->processes, err);
+	return cgroup_limit_tasks(group(s, PIDS), limits->processes, err);
 }
 
 /* Kernels for real time have no events: then the counter is looked at often. */

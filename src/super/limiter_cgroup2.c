@@ -146,7 +146,7 @@ static int set_limits(const struct cgroup *g, const struct plan_limits *limits,
 		return -1;
 	if (limits->processes == INT64_MAX)
 		return 0;
-	return cgroup_write_number(g, "pids.max", limits->processes, err);
+	return cgroup_limit_tasks(g, limits->processes, err);
 }
 
 static int change_memory(const struct cgroup *g, int64_t bytes, struct cordon_err *err)

@@ -508,7 +508,7 @@ static void settle(struct run *r)
 		res->limit = LIMIT_DISK;
 	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
-	if (res->limit == LIMIT_OK && WIFSIGNALED(res->status) && WTERMSIG(res->status) == SIGXFSZ)
+	if (res->limit == LIMIT_OK && limit_is_file_size(res->status, r->plan->limits.file_size))
 		res->limit = LIMIT_FILE_SIZE;
 	res->duration_ms = r->tree.begin_us ? (run_now_us() - r->tree.begin_us) / 1000 : 0;
 }

@@ -118,8 +118,7 @@ static void end_command(struct session *s, struct command *c)
 		c->res.blocked = s->tree.blocked;
 	s->tree.blocked = NULL;
 	c->res.duration_ms = (run_now_us() - c->begin_us) / 1000;
-	if (c->res.limit == LIMIT_OK && WIFSIGNALED(c->res.status) &&
-	    WTERMSIG(c->res.status) == SIGXFSZ)
+	if (c->res.limit == LIMIT_OK && limit_is_file_size(c->res.status, c->file_size))
 		c->res.limit = LIMIT_FILE_SIZE;
 	c->res.limit_value = find_limit(s, c);
 	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)

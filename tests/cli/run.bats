@@ -630,6 +630,22 @@ cordon needs 80; raise it and try again" ]
 	[ "$(stat -c %s big)" -eq 1048576 ]
 }
 
+@test "file size: a limit that is none, or that of the caller, is not told for ours" {
+	run -153 "$cordon" run --file-size 1M --json -c 'exec head -c 2M /dev/zero >f'
+	json "d['signal'] == 25 and d['limit'] == 'file_size'"
+	run -153 "$cordon" run --file-size none --json -c 'kill -XFSZ $$'
+	json "d['signal'] == 25 and d['limit'] is None"
+	run -153 bash -c 'ulimit -f 10 && "$@"' - "$cordon" run --audit /dev/null --json \
+		-c 'exec head -c 2M /dev/zero >f'
+	json "d['signal'] == 25 and d['limit'] is None"
+}
+
+@test "more processes than the kernel has numbers for" {
+	for n in 4194303 4194304 4294967296 9223372036854775806; do
+		"$cordon" run --processes $n -- true
+	done
+}
+
 @test "disk: what is added to the workspace, where it is asked" {
 	head -c 30M /dev/zero >old
 	run "$cordon" run --disk 10M --json -- sh -c 'head -c 8M /dev/zero > new'
