@@ -16,3 +16,9 @@ void signal_command(pid_t command, int signal)
 			command = -command;
 	kill(command, signal);
 }
+
+void signals_ignore_writes(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}

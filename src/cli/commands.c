@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A reader that went away is an error like a full disk.  Not for commands that
- * start others, which would inherit it. */
+/* A reader that went away is an error like a full disk, and so is a file that the caller lets
+ * grow no larger.  Not for commands that start others, which would inherit it. */
 void say_start(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 #include "cli/result_file.h"

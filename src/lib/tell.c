@@ -107,6 +107,14 @@ static void say_limit(struct composition *c, const struct tell_how *o, const str
 	diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
 }
 
+static void say_unwritten(struct composition *c, int error)
+{
+	if (error)
+		diag_error(&c->diags, (struct place){ 0 },
+			   "cordon: not all of the command's output could be written: %s",
+			   err_text(error));
+}
+
 static void say_lost(struct composition *c, const struct run_audit *a)
 {
 	if (a->lost)
@@ -161,6 +169,7 @@ int tell_result(struct composition *c, const struct tell_how *o, const struct ru
 		say_denials(c, res);
 	if (res->started && !o->capture && res->limit != LIMIT_OK)
 		say_limit(c, o, res);
+	say_unwritten(c, res->unwritten);
 	say_lost(c, &res->audit);
 	return answer_fill(ret, true, &out, c, 0, err);
 }

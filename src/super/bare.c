@@ -86,7 +86,7 @@ static int start(struct bare *b, struct cordon_err *err)
 	if (b->pidfd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot watch the command");
 	stdio_started(&b->stdio);
-	signal(SIGPIPE, SIG_IGN);
+	signals_ignore_writes();
 	b->deadline_us = run_later_us(run_now_us(), b->plan->limits.wall_ms);
 	b->res->started = b->error == 0;
 	b->res->exec_errno = b->error;
@@ -208,7 +208,7 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 		send_signal(&b, SIGKILL);
 		take_status(&b);
 	}
-	run_settle_output(ret, stdio_drain(&b.stdio, b.signals, run_ended_well(ret)));
+	run_drain_output(ret, &b.stdio, b.signals, run_ended_well(ret));
 	stdio_close(&b.stdio);
 	fd_close(&b.signals);
 	fd_close(&b.pidfd);

@@ -15,6 +15,7 @@ void caller_init(struct caller *c)
 	*c = (struct caller){ .dumpable = prctl(PR_GET_DUMPABLE) == 1 };
 	sigaction(SIGCHLD, NULL, &c->on_child);
 	sigaction(SIGPIPE, NULL, &c->on_pipe);
+	sigaction(SIGXFSZ, NULL, &c->on_file_size);
 	sigprocmask(SIG_BLOCK, NULL, &c->mask);
 }
 
@@ -55,6 +56,7 @@ void caller_release(struct caller *c)
 	c->groups = NULL;
 	sigaction(SIGCHLD, &c->on_child, NULL);
 	sigaction(SIGPIPE, &c->on_pipe, NULL);
+	sigaction(SIGXFSZ, &c->on_file_size, NULL);
 	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 	prctl(PR_SET_DUMPABLE, c->dumpable);
 }

@@ -1,6 +1,6 @@
 /* What a run changes of the process that called it, and gives back: that its
- * memory can be looked at, root's groups, what SIGCHLD and SIGPIPE do, the mask
- * of signals. */
+ * memory can be looked at, root's groups, what SIGCHLD, SIGPIPE and SIGXFSZ do, the
+ * mask of signals. */
 #ifndef SUPER_CALLER_H
 #define SUPER_CALLER_H
 
@@ -11,7 +11,7 @@
 
 struct caller {
 	bool dumpable;
-	struct sigaction on_child, on_pipe;
+	struct sigaction on_child, on_pipe, on_file_size;
 	sigset_t mask;
 	gid_t *groups;		/* NULL: not left */
 	int n_groups;

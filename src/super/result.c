@@ -59,6 +59,9 @@ int run_result_code(const struct run_result *r)
 		return 124;
 	if (r->limit == LIMIT_MEMORY)
 		return 137;
+	/* As with the file of --result: what it was run for is not there. */
+	if (r->unwritten && r->status == 0)
+		return 125;
 	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/signals.h"
 #include "super/aside.h"
 #include "super/confine.h"
 #include "super/disk.h"
@@ -85,12 +86,13 @@ bool run_is_end(int signal)
 	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-void run_settle_output(struct run_result *res, bool within)
+void run_drain_output(struct run_result *res, struct stdio *s, int signals, bool ended_well)
 {
-	if (!within && res->limit == LIMIT_OK)
+	if (!stdio_drain(s, signals, ended_well) && res->limit == LIMIT_OK)
 		res->limit = LIMIT_OUTPUT;
 	if (res->limit == LIMIT_OUTPUT)
 		res->status = SIGTERM;
+	res->unwritten = s->unwritten;
 }
 
 /* The first reason counts. */
@@ -482,8 +484,8 @@ static int start(struct run *r, struct cordon_err *err)
 		return -1;
 	stdio_started(&r->stdio);
 	/* A reader that went away is told to the writer inside, which has the
-	 * caller's own idea of this signal: so not before the clone. */
-	signal(SIGPIPE, SIG_IGN);
+	 * caller's own idea of these signals: so not before the clone. */
+	signals_ignore_writes();
 	r->deadline_us = run_later_us(r->tree.begin_us, r->plan->limits.wall_ms);
 	r->list_at_us = run_later_us(r->tree.begin_us, LIST_AFTER_MS);
 	return 0;
@@ -561,8 +563,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	}
 	server_release(&r.server);
 	tree_stop(&r.tree);
-	run_settle_output(ret, stdio_drain(&r.stdio, r.signals,
-					   run_ended_well(ret) && !r.told_to_end));
+	run_drain_output(ret, &r.stdio, r.signals, run_ended_well(ret) && !r.told_to_end);
 	stdio_close(&r.stdio);
 	if (r.tree.limiter)
 		settle(&r);

@@ -31,6 +31,7 @@ struct run_result {
 	bool oom_killed;
 	struct buf out[2];		/* captured stdout and stderr */
 	bool truncated[2];
+	int unwritten;			/* why the caller's file did not take all of it, or 0 */
 	int64_t duration_ms;
 	struct limiter_usage usage;
 	struct denials denials;

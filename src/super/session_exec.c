@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/signals.h"
 #include "super/caller.h"
 #include "super/result_message.h"
 #include "super/run_priv.h"
@@ -234,11 +235,11 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 		rc = send_exec(&x, e, err);
 	if (rc == 0) {
 		stdio_started(&x.stdio);
-		signal(SIGPIPE, SIG_IGN);
+		signals_ignore_writes();
 		rc = loop(&x, err);
 	}
 	stdio_wait(&x.stdio);
-	run_settle_output(ret, stdio_drain(&x.stdio, x.signals, run_ended_well(ret)));
+	run_drain_output(ret, &x.stdio, x.signals, run_ended_well(ret));
 	if (ret->limit == LIMIT_OUTPUT)
 		ret->limit_value = hello.head.numbers[HELLO_OUTPUT];
 	stdio_close(&x.stdio);

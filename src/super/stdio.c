@@ -485,6 +485,16 @@ static ssize_t write_now(int fd, const char *data, size_t n)
 	return done < 0 && errno == ENOTSOCK ? write(fd, data, MIN(n, (size_t)PIPE_BUF)) : done;
 }
 
+/* A reader that went away wants no more; a file has not got what it was to have. */
+static void lose(struct stdio *s, const struct stream *t)
+{
+	if (t->output < 0 || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
+		return;
+	s->unwritten = errno;
+	if (s->truncated)
+		s->truncated[t->output] = true;
+}
+
 static void write_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
@@ -493,6 +503,7 @@ static void write_some(struct stdio *s, struct stream *t)
 		return;
 	n = write_now(t->to, t->room + t->begin, t->end - t->begin);
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		lose(s, t);
 		end_stream(s, t);	/* nobody reads any more */
 		return;
 	}

@@ -40,6 +40,7 @@ struct stdio {
 	int64_t left;			/* bytes of output that may still come */
 	bool over;			/* more came: for good, whoever ends the command */
 	bool *truncated;		/* of stdout and stderr, or NULL */
+	int unwritten;			/* why a file of the caller's took no more, or 0 */
 };
 
 /* `out`: where to keep stdout and stderr, or NULL to pass them on.  `limit`:

@@ -1685,6 +1685,19 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	[ "$(sort <<<"$output")" = $'last\ny' ]
 }
 
+@test "a file that takes no more of the output is told, and takes no result along" {
+	run -125 --separate-stderr bash -c 'ulimit -f 10 && "$@" >f' - "$cordon" run --audit /dev/null \
+		--output 1M --result r.json -- head -c 100000 /dev/zero
+	[ "$stderr" = "cordon: not all of the command's output could be written: File too large" ]
+	[ "$(stat -c %s f)" = 10240 ]
+	grep -q '"exit_code":0,.*"stdout_truncated":true,"stderr_truncated":false' r.json
+	run -2 --separate-stderr bash -c 'ulimit -f 10 && "$@" >f' - "$cordon" run --audit /dev/null \
+		--json -- head -c 100000 /dev/zero
+	[ "$stderr" = "cordon: cannot write the answer" ]
+	# The command has the caller's own idea of that signal.
+	[ "$("$cordon" run -- awk '/SigIgn/ { print $2 }' /proc/self/status)" = 0000000000000000 ]
+}
+
 @test "a thousand open descriptors do not come in" {
 	run bash -c "for i in {10..1000}; do eval \"exec \$i</dev/null\" || exit 77; done
 		'$cordon' run -- sh -c 'ls /proc/self/fd | wc -l'"
