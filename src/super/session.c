@@ -108,6 +108,20 @@ static int64_t find_limit(const struct session *s, const struct command *c)
 	return limit_kind_value(c->res.limit, &limits);
 }
 
+/* How many there were is known of the session alone, and so is what a command used that ended
+ * with it. */
+static void settle_usage(const struct session *s, struct limiter_usage *usage)
+{
+	struct limiter_usage all;
+
+	limiter_usage(s->tree.limiter, &all);
+	usage->processes_peak = MAX(all.processes_peak - 1, 1);
+	if (usage->max_rss_kb > 0)
+		return;
+	usage->cpu_ms = all.cpu_ms;
+	usage->max_rss_kb = all.max_rss_kb;
+}
+
 /* It has ended, or was never started: the reason is in its result. */
 static void end_command(struct session *s, struct command *c)
 {
@@ -121,6 +135,8 @@ static void end_command(struct session *s, struct command *c)
 	if (c->res.limit == LIMIT_OK && limit_is_file_size(c->res.status, c->file_size))
 		c->res.limit = LIMIT_FILE_SIZE;
 	c->res.limit_value = find_limit(s, c);
+	if (c->res.started)
+		settle_usage(s, &c->res.usage);
 	if (s->why && c->res.started && c->res.status && c->res.limit == LIMIT_OK)
 		err_set(&c->res.err, CORDON_E_PEER, "the session ended: %s", s->why);
 	run_report_command_end(s->tree.reporter, c->id, &c->res);

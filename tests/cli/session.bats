@@ -163,6 +163,17 @@ except OSError:
 	[ "$output" = 'cordon: ended by limits.memory (64M); --memory of session start sets it' ]
 }
 
+@test "what a command has used is told where it has ended with the session, too" {
+	start --cpu-seconds 1
+	run "$cordon" session exec --json s -c 'sleep 1 & sleep 1 & wait'
+	json "d['processes_peak'] == 3"
+	run "$cordon" session exec --json s -c 'trap "" XCPU TERM; while :; do :; done'
+	json "d['limit'] == 'cpu' and d['cpu_ms'] >= 1000"
+	start -m 64M
+	run "$cordon" session exec --json s -- /usr/bin/python3 -c 'x = bytearray(300 << 20)'
+	json "d['limit'] == 'memory' and d['max_rss_kb'] >= 60 << 10"
+}
+
 @test "the time of one command; the others go on" {
 	start
 	mark=$(marker)
