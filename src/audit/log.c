@@ -128,20 +128,26 @@ void audit_add_lost(struct audit *a, uint64_t n)
  * would end us; what they mean is in errno, too. */
 static ssize_t write_quietly(int fd, const char *data, size_t n)
 {
+	static const int both[] = { SIGPIPE, SIGXFSZ };
 	const struct timespec none = { 0 };
 	sigset_t quiet, old;
 	ssize_t rc;
 	int error;
 
 	sigemptyset(&quiet);
-	sigaddset(&quiet, SIGPIPE);
-	sigaddset(&quiet, SIGXFSZ);
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
+		sigaddset(&quiet, both[i]);
 	sigprocmask(SIG_BLOCK, &quiet, &old);
 	rc = write(fd, data, n);
 	error = errno;
 	if (rc < 0 && (error == EPIPE || error == EFBIG))
 		sigtimedwait(&quiet, NULL, &none);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	/* Not all of `old`: musl leaves out of it what it keeps for itself, and with that a signal
+	 * of real time, which would end us from then on. */
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
+		if (sigismember(&old, both[i]))
+			sigdelset(&quiet, both[i]);
+	sigprocmask(SIG_UNBLOCK, &quiet, NULL);
 	errno = error;
 	return rc;
 }

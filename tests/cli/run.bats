@@ -2046,10 +2046,12 @@ for name in "full", "later":
 
 @test "signals of clocks, and those of programs, do not take the result along" {
 	for signal in ALRM VTALRM PROF IO PWR RTMIN RTMIN+3 RTMAX; do
-		env --default-signal "$cordon" run --json -- sh -c "touch ready.$signal; sleep 100" \
-			>out.$signal &
+		env --default-signal "$cordon" run --audit log.$signal --json -- \
+			sh -c "touch ready.$signal; sleep 100" >out.$signal &
 		pid=$!
 		soon test -e ready.$signal
+		# What was blocked before the log was written is so afterwards.
+		soon test -s log.$signal
 		kill -$signal $pid
 		code=0
 		wait $pid || code=$?
