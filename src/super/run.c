@@ -46,6 +46,8 @@ struct run {
 	bool gone;		/* init is not there any more */
 	bool paused;		/* everything inside was stopped together with us */
 	bool told_to_end;	/* by a signal, which was passed on */
+	uint64_t held;		/* signals that came before there was a command, as bits */
+	int end_signal;		/* by which it was told to end then */
 	struct cordon_err guard_err;	/* why the guard could not begin, told with the end */
 };
 
@@ -221,15 +223,30 @@ static int read_messages(struct run *r, struct cordon_err *err)
 	return 0;
 }
 
-/* `cordon kill`: the tree gets the time that every other end gives it. */
-static void end_run(struct run *r)
+/* The tree gets the time that every other end gives it. */
+static void end_run(struct run *r, int signal)
 {
-	native_send(&r->tree.child, NATIVE_TERMINATE, SIGTERM);
+	native_send(&r->tree.child, NATIVE_TERMINATE, signal);
 	r->kill_at_us = MIN(r->kill_at_us, run_later_us(run_now_us(), r->plan->limits.grace_ms));
+}
+
+/* While the tree is built there is nobody to pass it on to: init waits for other words. */
+static void hold_signal(struct run *r, int signal)
+{
+	if (!run_is_end(signal)) {
+		r->held |= UINT64_C(1) << (signal - 1);
+		return;
+	}
+	r->end_signal = signal;
+	end_run(r, signal);
 }
 
 static void on_signal(struct run *r, int signal)
 {
+	if (!r->res->started && signal != SIGWINCH) {
+		hold_signal(r, signal);
+		return;
+	}
 	switch (signal) {
 	case SIGWINCH:
 		stdio_resize(&r->stdio);
@@ -255,9 +272,16 @@ static void read_signals(struct run *r)
 
 	while (read(r->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 		if (si.ssi_signo == SIGTERM && si.ssi_code == SI_QUEUE && si.ssi_int == LIVE_END)
-			end_run(r);
+			end_run(r, SIGTERM);
 		else
 			on_signal(r, (int)si.ssi_signo);
+}
+
+static void pass_held(struct run *r)
+{
+	for (int signal = 1; r->held; signal++, r->held >>= 1)
+		if (r->held & 1)
+			on_signal(r, signal);
 }
 
 /* The tree has ended. */
@@ -370,6 +394,8 @@ static int act(struct run *r, const struct pollfd *fds, struct cordon_err *err)
 		r->gone = true;
 	if (fds[POLL_SIGNALS].revents)
 		read_signals(r);
+	if (r->res->started)
+		pass_held(r);
 	if (fds[TREE_LIMITER].revents)
 		r->tree.look_at_us = 0;
 	if (guard(r, fds, err) < 0)
@@ -427,13 +453,13 @@ static int wait_for_end(struct run *r, struct cordon_err *err)
 	}
 	/* What init still had to say. */
 	(void)!read_messages(r, &ignored);
-	/* Ended by its clock, or by cordon kill, while it was still being built:
+	/* Ended by its clock, a signal or cordon kill while it was still being built:
 	 * that is how the run ended, and nothing to be tried another way. */
 	if (r->kill_at_us != INT64_MAX && r->res->err.code == CORDON_E_NONE &&
 	    !r->res->exec_errno)
 		r->res->started = true;
 	if (!r->exited)
-		r->res->status = SIGKILL;
+		r->res->status = r->end_signal ? r->end_signal : SIGKILL;
 	return rc;
 }
 

@@ -2034,6 +2034,25 @@ for name in "full", "later":
 	done
 }
 
+@test "signals that come while the tree is built are for the command that it is built for" {
+	# Many mounts take their time.
+	mkdir -p d/{1..300}
+	printf '[files]\ndeny = [%s]\n' "$(printf '"d/%s", ' {1..300})" >many.toml
+	for delay in 0.0{01..40..3}; do
+		for signal in CONT TERM; do
+			"$cordon" run --policy many.toml --json -- sleep 0.2 >out 2>err &
+			sleep "$delay"
+			kill -$signal $!
+			status=0
+			wait $! || status=$?
+			[ $signal:$status = CONT:0 ] || [ $signal:$status = TERM:143 ]
+			# Before there is a supervisor that watches signals, there is no result.
+			output=$(cat out err)
+			[ -z "$output" ] || json "d['error'] is None"
+		done
+	done
+}
+
 @test "without a trap, a signal ends it" {
 	env --default-signal "$cordon" run -- sh -c 'touch ready; sleep 100' &
 	pid=$!
