@@ -283,6 +283,13 @@ for pattern, rows in (
                      ("renamed parent", "mv c f && cat f/x/tok")))):
     for what, act in rows:
         row(f"denied {pattern}: {what}", act, setup=KEYS, opts=f"--deny {pattern}")
+# A root that lies in what fits: nobody comes to it from above.
+for pattern in ("**/k", "**/k/**", "**/out/k", "**/k/*"):
+    row(f"denied {pattern}: read in a root below", "cat ../out/k/d/s", opts="-r ../out/k/d --deny "
+        + pattern, setup="mkdir -p ../out/k/d; echo x > ../out/k/d/s")
+for what, act in (("removed", "rm ../out/k/d/s"), ("its mode", "chmod 600 ../out/k/d/s")):
+    row(f"protected **/k: in a root below, {what}", act, opts="-w ../out/k/d --protect **/k",
+        setup="mkdir -p ../out/k/d; echo x > ../out/k/d/s")
 row("protected *.lock: written", "echo x >> a.lock", setup="touch a.lock", opts="--protect *.lock")
 row("protected d/**: written", "echo x >> d/e/f", setup="mkdir -p d/e; touch d/e/f",
     opts="--protect d/**")

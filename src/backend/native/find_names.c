@@ -360,6 +360,41 @@ static int list_apart(struct walk *w)
 	return 0;
 }
 
+/* Does one of the folders that a path lies in fit? */
+static bool is_below_hit(const struct pattern *p, const char *path)
+{
+	char above[PATH_MAX];
+	size_t n = strlen(path);
+
+	memcpy(above, path, n + 1);
+	while (n > 1) {
+		while (n > 1 && above[n - 1] != '/')
+			n--;
+		above[--n] = '\0';
+		if (n && matches_tail(p, p->n, above))
+			return true;
+	}
+	return false;
+}
+
+/* A root may lie in what fits, to which no walk from the root leads: then it is all of it,
+ * as it is to the guard. */
+static int add_root(struct walk *w, bool *ret_whole)
+{
+	if (add_hits(w, ret_whole) < 0)
+		return -1;
+	for (size_t i = 0; i < w->n_patterns; i++) {
+		const struct pattern *p = &w->patterns[i];
+
+		if ((w->only_read && !p->name->mask) || !is_below_hit(p, w->path))
+			continue;
+		if (add_hit(w, w->path, p->name->mask) < 0)
+			return -1;
+		*ret_whole |= p->name->mask;
+	}
+	return 0;
+}
+
 static int walk_root(struct walk *w, const struct plan_mount *m)
 {
 	bool whole;
@@ -369,7 +404,7 @@ static int walk_root(struct walk *w, const struct plan_mount *m)
 		return err_set(w->found->err, CORDON_E_HOST, "'%.300s' is too long", m->source);
 	memcpy(w->path, m->source, w->n_path + 1);
 	w->only_read = m->kind == MOUNT_RO;
-	if (add_hits(w, &whole) < 0)
+	if (add_root(w, &whole) < 0)
 		return -1;
 	return whole ? 0 : walk(w, AT_FDCWD, m->source);
 }
