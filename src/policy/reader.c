@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/path.h"
+#include "policy/letters.h"
 #include "policy/proxy.h"
 #include "policy/quantity.h"
 
@@ -272,6 +273,19 @@ static int find_real(struct reader *r, struct str text, struct item *ret)
 	return 0;
 }
 
+/* Taken for a name, it would close nothing. */
+static int check_letters(struct reader *r, struct str text, const char *path, struct place at)
+{
+	char found = letters_find(text, path);
+
+	if (!found)
+		return 0;
+	return diag_error(r->diags, at,
+			  "'%.*s' holds '%c', which is a letter of a name here; * is all that "
+			  "patterns have: write an entry for each name",
+			  STR_FMT(text), found);
+}
+
 /* A path or pattern.  Two stars and a slash before a name stand for any depth;
  * everything else is made absolute.  Both the name and what it leads to are meant. */
 static int item_path(struct reader *r, enum field_id id UNUSED, struct str text, struct item *ret)
@@ -283,6 +297,8 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 		    has_part(text, ".."))
 			return diag_error(r->diags, ret->at,
 					  "'%.*s' can never match; write '**/NAME'", STR_FMT(text));
+		if (check_letters(r, text, NULL, ret->at) < 0)
+			return -1;
 		return keep(r, text, ret);
 	}
 	if (expand(r, &text, ret->at) < 0)
@@ -293,6 +309,8 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	path = path_normal(r->policy->arena, text, r->base_dir);
 	if (!path)
 		return no_memory(r, ret->at);
+	if (check_letters(r, text, path, ret->at) < 0)
+		return -1;
 	ret->text = str_from(path);
 	return find_real(r, text, ret);
 }

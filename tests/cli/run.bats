@@ -702,6 +702,20 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	[ ! -e ran ]
 }
 
+@test "patterns: the letters of other patterns are those of names that are there" {
+	mkdir -p 'app/[id]' 'w[ab]'
+	echo x >'app/[id]/a?'
+	run "$cordon" run --deny 'app/[id]/a?' --deny 'app/[id]/*.pem' -- cat 'app/[id]/a?'
+	[ "$status" -eq 1 ]
+	"$cordon" run --cwd 'w[ab]' --deny 'n' --protect '*.pem' -- true
+	for pattern in 'a?' '[ab].pem' '{a,b}' '*.[ch]' '**/{a,b}' 'a?/**' 'app/[id]/[ab]'; do
+		run "$cordon" run --deny "$pattern" -- touch ran
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"which is a letter of a name here"* ]]
+	done
+	[ ! -e ran ]
+}
+
 @test "patterns: a name at any depth is closed where all of / can be read, and in presets" {
 	away=$(mktemp -d /var/tmp/cordon-XXXXXX)
 	mkdir -p "$away/a" "$HOME/go/x"

@@ -258,6 +258,16 @@ static void test_paths(void)
 		  "f:2:9: '**/a/../b' can never match; write '**/NAME'\n" },
 		{ FILES "deny = [\"**/a//b\"]",
 		  "f:2:9: '**/a//b' can never match; write '**/NAME'\n" },
+		{ FILES "deny = [\"**/id_?sa\"]",
+		  "f:2:9: '**/id_?sa' holds '?', which is a letter of a name here; * is all that "
+		  "patterns have: write an entry for each name\n" },
+		{ FILES "deny = [\"/etc/*.{pem,key}\"]",
+		  "f:2:9: '/etc/*.{pem,key}' holds '{', which is a letter of a name here; * is all "
+		  "that patterns have: write an entry for each name\n" },
+		{ FILES "protect = [\"/no-such/[ab]/c\"]",
+		  "f:2:12: '/no-such/[ab]/c' holds '[', which is a letter of a name here; * is all "
+		  "that patterns have: write an entry for each name\n" },
+		{ FILES "deny = [\"**/{{x}}\", \"**/a[\", \"/no-such/{a\"]", "" },
 		{ FILES "deny = [\"/a/*/../b\"]",
 		  "f:2:9: '/a/*/../b' holds '..' beside a '*'; remove it\n" },
 	};
