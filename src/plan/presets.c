@@ -66,14 +66,17 @@ const char *const protect_agent[] = {
 	/* hooks, servers to start, tools that need no question */
 	".claude", ".mcp.json", ".codex", ".gemini", ".qwen", ".cursor", ".cursorrules",
 	".windsurf", ".continue", ".roo", ".roomodes", ".kiro", ".amazonq", ".amp", ".factory",
-	".junie", ".trae", ".opencode", "opencode.json", "opencode.jsonc", ".crush",
-	".crush.json", "crush.json", ".crushrc", "crushrc", ".aider.conf.yml",
+	".junie", ".trae", ".kilocode", ".kilocodemodes", ".vibe", ".opencode", "opencode.json",
+	"opencode.jsonc", ".crush", ".crush.json", "crush.json", ".crushrc", "crushrc",
+	".aider.conf.yml",
 	/* a script that is run first */
 	".openhands",
 	/* hooks of Copilot; the rest of .github is run elsewhere */
 	".github/hooks",
-	/* tasks, debuggers and interpreters of a workspace */
-	".vscode", ".idea", ".zed", ".fleet",
+	/* tasks, debuggers, interpreters and servers of a workspace */
+	".vscode", ".idea", ".zed", ".fleet", ".theia", ".helix",
+	/* hooks and aliases of another one than git, which prompts run as well */
+	".hg/hgrc", ".hg/hgrc-not-shared",
 	/* a command for the host before the container */
 	".devcontainer", ".devcontainer.json",
 	/* run by the shell's prompt; mise trusts a path, whatever it holds later */
