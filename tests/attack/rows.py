@@ -288,6 +288,9 @@ for pattern, rows in (
 for pattern in ("**/k", "**/k/**", "**/out/k", "**/k/*"):
     row(f"denied {pattern}: read in a root below", "cat ../out/k/d/s", opts="-r ../out/k/d --deny "
         + pattern, setup="mkdir -p ../out/k/d; echo x > ../out/k/d/s")
+for pattern in ("**/l", "**/l/**", "**/l/d/s", "**/l/*/s"):
+    row(f"denied {pattern}: read in a root behind a link", "cat ../out/l/d/s", opts="-r ../out/l/d "
+        "--deny " + pattern, setup="mkdir -p ../out/k/d; echo x > ../out/k/d/s; ln -s k ../out/l")
 for what, act in (("removed", "rm ../out/k/d/s"), ("its mode", "chmod 600 ../out/k/d/s")):
     row(f"protected **/k: in a root below, {what}", act, opts="-w ../out/k/d --protect **/k",
         setup="mkdir -p ../out/k/d; echo x > ../out/k/d/s")

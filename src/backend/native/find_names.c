@@ -409,6 +409,44 @@ static int walk_root(struct walk *w, const struct plan_mount *m)
 	return whole ? 0 : walk(w, AT_FDCWD, m->source);
 }
 
+/* All roots that a link which fits leads to. */
+static int add_behind(struct walk *w, const struct pattern *p, const struct plan_mount *link)
+{
+	const struct plan *plan = w->found->plan;
+
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+
+		if (is_walked(m) && path_within(m->source, link->source) &&
+		    (p->name->mask || m->kind != MOUNT_RO) &&
+		    add_hit(w, m->source, p->name->mask) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Roots are known by what they are; but inside, the links to them are names of theirs. */
+static int find_by_links(struct walk *w)
+{
+	const struct plan *plan = w->found->plan;
+
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+
+		if (m->kind != MOUNT_LINK || !m->optional || strlen(m->target) >= sizeof(w->path))
+			continue;
+		w->n_path = strlen(m->target);
+		memcpy(w->path, m->target, w->n_path + 1);
+		for (size_t k = 0; k < w->n_patterns; k++)
+			if (matches_tail(&w->patterns[k], w->patterns[k].n, m->target) &&
+			    add_behind(w, &w->patterns[k], m) < 0)
+				return -1;
+		if (follow_link(w) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* What is only read is not walked for what is only protected. */
 static int walk_roots(struct walk *w)
 {
@@ -446,5 +484,5 @@ int find_names(struct found *f)
 	}
 	if (!w.n_patterns)
 		return 0;
-	return list_apart(&w) < 0 ? -1 : walk_roots(&w);
+	return list_apart(&w) < 0 || find_by_links(&w) < 0 ? -1 : walk_roots(&w);
 }
