@@ -337,6 +337,14 @@ cordon needs 80; raise it and try again" ]
 	for policy in other idle batch; do
 		run ! "$cordon" run --timeout 30s -- chrt --$policy -p 0 1
 	done
+	# Whoever is made at the very moment in which init gets it does not have it either: init
+	# has said so before (a policy tells nothing of that, the priority in /proc does).
+	strace -qq -f -e trace=sched_setscheduler -e signal=none -o calls "$cordon" run -- true
+	grep -Eq "sched_setscheduler\(0, (0x40000000.*|SCHED_OTHER\|SCHED_RESET_ON_FORK), \[0\]\) = 0" calls
+	for _ in {1..40}; do
+		run -0 "$cordon" run -- sh -c 'read -r l </proc/self/stat; echo "$l"'
+		[ "$(cut -d' ' -f18 <<<"$output")" -eq 20 ]
+	done
 	# A caller's own is init's as well, but not the command's.
 	for policy in fifo rr; do
 		run -0 chrt --$policy 2 "$cordon" run -- sh -c 'chrt -p 1; chrt -p $$'

@@ -284,12 +284,18 @@ static int step_limits(struct init *in, struct cordon_err *err)
 }
 
 /* A command that goes before everybody else would go before whoever ends it: what we start
- * is as others are, also where the caller, and so we, are in a hurry. */
+ * is as others are, also where the caller, and so we, are in a hurry.  And where we are not
+ * yet: the supervisor hurries us (tree.c) at any time from now on, and a child that is made
+ * at that very moment would otherwise have the policy from before and the priority from
+ * after it. */
 static int step_priority(struct init *in UNUSED, struct cordon_err *err)
 {
 	int policy = sys_sched_getscheduler(0), priority;
 
-	if (policy != SCHED_FIFO && policy != SCHED_RR)
+	if (policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_OTHER)
+		return 0;
+	/* Neither hurried, nor to lose what its caller gave it. */
+	if (policy == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) < 0)
 		return 0;
 	if (sys_sched_getparam(0, &priority) < 0 ||
 	    sys_sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, priority) < 0)
