@@ -212,6 +212,25 @@ bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 	return true;
 }
 
+bool proc_read_numbers(int proc_fd, const char *pid, struct proc_numbers *ret)
+{
+	cleanup_fd int fd = open_file(proc_fd, pid, "status");
+	struct lines lines = { .fd = fd };
+	struct proc_numbers n = { 0 };
+	const char *line;
+
+	while (fd >= 0 && !n.inside && (line = next_line(&lines))) {
+		if (strncmp(line, "PPid:", 5) == 0)
+			n.parent = (pid_t)number_in(line + 5);
+		else if (strncmp(line, "NSpid:", 6) == 0)
+			n.inside = (pid_t)number_in(strrchr(line, '\t'));
+	}
+	if (!n.inside)
+		return false;
+	*ret = n;
+	return true;
+}
+
 bool proc_read_share(int proc_fd, const char *pid, struct proc_share *ret)
 {
 	cleanup_fd int fd = open_file(proc_fd, pid, "smaps_rollup");

@@ -54,6 +54,13 @@ struct proc_stat {
 };
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret);
 
+/* From status. */
+struct proc_numbers {
+	pid_t parent;			/* as this procfs has it */
+	pid_t inside;			/* its own, in the pid namespace that it is in */
+};
+bool proc_read_numbers(int proc_fd, const char *pid, struct proc_numbers *ret);
+
 /* Bytes of memory that others may share, in proportion; from smaps_rollup. */
 struct proc_share {
 	int64_t anon;			/* with what is swapped out */

@@ -13,12 +13,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +29,8 @@
 #include "super/limiter_priv.h"
 #include "super/proc_read.h"
 
-#define MAX_WAITING	64
+#define MAX_KIN		4096		/* processes of the tree that we know our numbers of */
+#define MAX_LISTS	16		/* of them, in one look: each goes through all of /proc */
 #define SAME_PAGES	256		/* a size that was read twice, a moment apart */
 /* What is in nobody's way takes 10 to 30 µs a MB.  But on a busy machine, whoever is to
  * free what the looker waits for may wait for a CPU itself. */
@@ -52,8 +55,7 @@ struct looking {
 	int proc_fd;
 	bool without_files;		/* leave files of the private file systems out */
 	int64_t anon, shmem, faults;
-	pid_t waiting[MAX_WAITING];	/* whose child of vfork() was left out */
-	size_t n_waiting;
+	int n_lists;
 };
 
 /* What of this shared memory is no file of the private file systems.  The process may
@@ -71,24 +73,80 @@ static int64_t shmem_beside_files(const struct looking *k, const char *pid, int6
 	return MAX(shmem - mapped, 0);
 }
 
+/* A process of the tree, by its number there and by our own, which kcmp() takes. */
+struct kin {
+	pid_t inside, pid, parent;
+};
+
+static struct {
+	size_t n;
+	struct kin list[MAX_KIN];
+} kin;
+
+static ino_t read_pidns(int proc_fd, const char *pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%.16s/ns/pid", pid);
+	return fstatat(proc_fd, path, &st, 0) < 0 ? 0 : st.st_ino;
+}
+
+/* Everybody who has numbers from the same place as `pid` of the tree. */
+static void list_kin(int tree_fd, const char *pid)
+{
+	cleanup_fd int own_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_list list = { .fd = own_fd };
+	ino_t pidns = read_pidns(tree_fd, pid);
+	struct proc_numbers numbers;
+	const char *name;
+
+	kin.n = 0;
+	while (pidns && kin.n < MAX_KIN && (name = proc_next(&list)))
+		if (read_pidns(own_fd, name) == pidns && proc_read_numbers(own_fd, name, &numbers))
+			kin.list[kin.n++] = (struct kin){ numbers.inside,
+							  (pid_t)strtol(name, NULL, 10),
+							  numbers.parent };
+}
+
+static const struct kin *find_kin(pid_t inside)
+{
+	for (size_t i = 0; i < kin.n; i++)
+		if (kin.list[i].inside == inside)
+			return &kin.list[i];
+	return NULL;
+}
+
+/* Who came after the list was made is not in it. */
+static bool has_memory_of_parent(struct looking *k, const char *pid)
+{
+	pid_t inside = (pid_t)strtol(pid, NULL, 10);
+	const struct kin *who = find_kin(inside);
+
+	if (!who && k->n_lists < MAX_LISTS) {
+		k->n_lists++;
+		list_kin(k->proc_fd, pid);
+		who = find_kin(inside);
+	}
+	return who && syscall(SYS_kcmp, who->pid, who->parent, KCMP_VM, 0, 0) == 0;
+}
+
 /* Until it executes something, a child of vfork() has the very memory of its parent, who
- * waits meanwhile and so can have but one; in proportion it would count twice. */
-static bool is_of_vfork(struct looking *k, const struct proc_stat *child)
+ * waits meanwhile; in proportion it would count twice.  That it looks so is no proof: a
+ * parent may wait for something else, and a copy of all its memory is as large.
+ * GAP: where kcmp() is refused, as in some containers, it does count twice. */
+static bool is_of_vfork(struct looking *k, const char *pid, const struct proc_stat *child)
 {
 	struct proc_stat parent;
 	char name[16];
 
-	if (child->parent <= 1 || k->n_waiting == MAX_WAITING)
+	if (child->parent <= 1)
 		return false;
 	snprintf(name, sizeof(name), "%d", child->parent);
-	if (!proc_read_stat(k->proc_fd, name, &parent) || parent.state != 'D' ||
-	    parent.size != child->size || llabs(parent.resident - child->resident) > SAME_PAGES)
-		return false;
-	for (size_t i = 0; i < k->n_waiting; i++)
-		if (k->waiting[i] == child->parent)
-			return false;
-	k->waiting[k->n_waiting++] = child->parent;
-	return true;
+	return proc_read_stat(k->proc_fd, name, &parent) && parent.state == 'D' &&
+	       parent.size == child->size &&
+	       llabs(parent.resident - child->resident) <= SAME_PAGES &&
+	       has_memory_of_parent(k, pid);
 }
 
 static void add_process(struct looking *k, const char *pid)
@@ -101,7 +159,7 @@ static void add_process(struct looking *k, const char *pid)
 	if (!proc_read_stat(k->proc_fd, pid, &stat))
 		return;
 	k->faults += stat.faults;
-	if (is_of_vfork(k, &stat))
+	if (is_of_vfork(k, pid, &stat))
 		return;
 	if (!proc_read_share(k->proc_fd, pid, &share)) {
 		if (!proc_find_memory(k->proc_fd, pid, task, &status) ||

@@ -176,6 +176,70 @@ static void test_sweep_catches_copies_of_what_was_shared(void)
 	ok(shared->touched > 300 * MB, "not before the copying");
 }
 
+static void wait_for_a_child_of_vfork(void)
+{
+	if (fork() == 0) {
+		touch(map_bytes(120 * MB, MAP_PRIVATE), 120 * MB);
+		if (vfork() == 0) {
+			rest_ms(400);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	wait(NULL);
+}
+
+static void test_sweep_spares_a_child_of_vfork(void)
+{
+	struct tree t = { .run = wait_for_a_child_of_vfork, .limits = memory_limit(200 * MB) };
+
+	run_tree(&t);
+	is_innocent(&t);
+}
+
+#define N_WAITING	30
+#define WAITING_BYTES	(20 * MB)
+
+/* Whoever writes to a file makes all others wait for it, as if for a child of vfork(). */
+static void write_in_turn(int64_t ms)
+{
+	static char block[8 << 20];
+	int64_t end = limiter_now_us() + ms * 1000;
+	int fd = open("/tmp/turn", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	do
+		(void)!pwrite(fd, block, sizeof(block), 0);
+	while (limiter_now_us() < end);
+	close(fd);
+}
+
+/* Each is as large as its parent, who waits, and copies all that they share. */
+static void copy_and_wait(void)
+{
+	bool is_last = true;
+
+	inherited = map_bytes(WAITING_BYTES, MAP_PRIVATE);
+	touch(inherited, WAITING_BYTES);
+	for (int i = 1; i < N_WAITING && is_last; i++)
+		is_last = fork() == 0;
+	write_in_turn(300);
+	for (int64_t at = 0; at < WAITING_BYTES; at += 4 * MB) {
+		touch(inherited + at, 4 * MB);
+		write_in_turn(0);
+	}
+	write_in_turn(4000);
+	while (wait(NULL) > 0)
+		;
+}
+
+static void test_sweep_catches_copies_of_who_waits(void)
+{
+	struct tree t = { .run = copy_and_wait, .limits = memory_limit(150 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+}
+
 #define N_MAPPINGS	60000		/* fewer than vm.max_map_count lets one have */
 
 static char *many;
@@ -584,6 +648,8 @@ int main(void)
 		TAP(test_sweep_counts_a_mapped_tmpfs_file_once),
 		TAP(test_sweep_spares_what_forks_share),
 		TAP(test_sweep_catches_copies_of_what_was_shared),
+		TAP(test_sweep_spares_a_child_of_vfork),
+		TAP(test_sweep_catches_copies_of_who_waits),
 		TAP(test_sweep_sees_growth_while_a_look_is_hindered),
 		TAP(test_sweep_survives_processes_that_vanish),
 		TAP(test_sweep_catches_processes_of_root),
