@@ -32,12 +32,15 @@ struct search {
 static int judge_closed(struct search *s, const char *path)
 {
 	struct str folder = str_from(path);
-	bool closed = errno == EACCES;
 	struct stat st = { 0 };
 	const char *at;
 
 	if (err_is_absence() || errno == ELOOP)
 		return 0;
+	/* No descriptor left, for example: no mode would help. */
+	if (errno != EACCES)
+		return err_sys(s->err, CORDON_E_HOST,
+			       "files.protect: it cannot be told where '%s' leads", path);
 	do {
 		at = arena_strndup(&s->c->arena, folder.s, folder.n);
 		if (!at)
@@ -45,7 +48,7 @@ static int judge_closed(struct search *s, const char *path)
 		while (folder.n > 1 && folder.s[--folder.n] != '/')
 			;
 	} while (stat(at, &st) < 0 && folder.n > 1);
-	if (closed && st.st_uid != geteuid())
+	if (st.st_uid != geteuid())
 		return 0;
 	return err_set(s->err, CORDON_E_HOST,
 		       "files.protect: what '%s' leads to cannot be held, for '%s' is closed to "

@@ -165,6 +165,13 @@ some megabytes" ]
 	fi
 }
 
+@test "no descriptor left: that is said, and not that a folder is closed" {
+	run sh -c 'ulimit -n 3; exec "$@"' sh "$cordon" run -- touch ran
+	[ "$status" -eq 2 ]
+	[[ "$output" = "cordon: files.protect: it cannot be told where "*" leads: No file descriptors available" ]]
+	[ ! -e ran ]
+}
+
 @test "too few open files: one line before anything starts" {
 	for few in 8 12 20 64; do
 		for words in "run -- touch ran" "run --dry-run -- touch ran" "session start" doctor; do
