@@ -6,7 +6,9 @@
  */
 #include "plan/files.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/path.h"
@@ -61,11 +63,30 @@ static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights
 		p->accesses[m->access - 1].plain = m->plain || m->root;
 }
 
+/* More than the guard can hold; it begins with the command, which must not be there to see. */
+static bool is_overlong(const char *name)
+{
+	size_t n_parts = 0;
+
+	if (strlen(name) > MAX_GUARD_NAME)
+		return true;
+	while (*(name += strspn(name, "/"))) {
+		size_t n = strcspn(name, "/");
+
+		if (n > NAME_MAX || ++n_parts > MAX_GUARD_PARTS)
+			return true;
+		name += n;
+	}
+	return false;
+}
+
 void files_add_guarded(struct files *f, struct plan_guarded guarded)
 {
 	struct plan *p = f->plan;
 	struct plan_guarded *g;
 
+	if (!f->overlong && is_overlong(guarded.name))
+		f->overlong = guarded.name;
 	if (p->n_guarded == MAX_GUARD_NAMES) {
 		f->crowded = true;
 		return;
@@ -552,6 +573,11 @@ static int check_room(const struct files *f)
 			       "files: over %d names would have to be guarded: the sets of "
 			       "files.protect below each writable root, and files.deny",
 			       MAX_GUARD_NAMES);
+	if (f->overlong && !f->in_place)
+		return err_set(f->err, CORDON_E_POLICY,
+			       "'%.300s' cannot be guarded: a path of over %d bytes or %d names, "
+			       "or a name of over %d bytes", f->overlong, MAX_GUARD_NAME,
+			       MAX_GUARD_PARTS, NAME_MAX);
 	return f->failed ? err_nomem(f->err) : 0;
 }
 

@@ -15,6 +15,7 @@ struct files {
 	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
 	bool crowded;		/* more names than can be guarded: the same */
+	const char *overlong;	/* one that cannot be: the same; NULL: none */
 };
 
 /* Each sets `failed` where there is no memory, and gives something harmless back. */

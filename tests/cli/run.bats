@@ -1503,6 +1503,20 @@ while True:
 	json "d['limit'] == 'cpu' and d['cpu_ms'] >= 1000"
 }
 
+@test "names that are too long to be guarded are refused before anything runs" {
+	local deep long
+	deep=$(printf 'd/%.0s' {1..70})
+	long=$(printf 'x%.0s' {1..300})
+	mkdir -p "$deep"
+	for options in "--cwd $deep" "--protect $long" "--protect **/$long" "-r $long"; do
+		# shellcheck disable=SC2086
+		run "$cordon" run $options -- sh -c 'echo ran; : > made'
+		[ "$status" -eq 125 ]
+		[[ "$output" == *"cannot be guarded"* ]]
+		[[ "$output" != *ran* ]]
+	done
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b
