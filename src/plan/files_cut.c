@@ -301,8 +301,19 @@ static int mask_credentials(struct files *f, const char *home)
 	return 0;
 }
 
+static bool is_device(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_mounts; i++)
+		if (p->mounts[i].kind == MOUNT_DEV && strcmp(p->mounts[i].target, path) == 0)
+			return true;
+	return false;
+}
+
 static int deny_entry(struct files *f, const struct item *item, const char *path)
 {
+	/* Where a link leads to /dev/null, nothing is kept that could be read. */
+	if (path != item->text.s && is_device(f->plan, path))
+		return 0;
 	if (strcmp(path, "/") == 0)
 		return err_set(f->err, CORDON_E_HOST,
 			       "files.deny: '/' would leave nothing; name what is to be closed");
@@ -356,14 +367,6 @@ static bool is_covered(const struct plan *p, const char *path)
 		    path_within(path, m->source))
 			return true;
 	}
-	return false;
-}
-
-static bool is_device(const struct plan *p, const char *path)
-{
-	for (size_t i = 0; i < p->n_mounts; i++)
-		if (p->mounts[i].kind == MOUNT_DEV && strcmp(p->mounts[i].target, path) == 0)
-			return true;
 	return false;
 }
 

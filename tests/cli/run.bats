@@ -1517,6 +1517,20 @@ while True:
 	done
 }
 
+@test "links to /dev/null in place of what is closed or held do not close it" {
+	for name in .bash_history .python_history .bashrc .gitconfig; do
+		ln -s /dev/null "$name"
+	done
+	ln -s /dev/null log
+	HOME=$PWD run "$cordon" run --deny log -- sh -c '
+		echo x >/dev/null && cat /dev/null .bashrc && echo fine
+		rm -f .bash_history .bashrc; echo x >n; mv n .gitconfig'
+	[[ "$output" == fine* ]]
+	for name in .bash_history .bashrc .gitconfig; do
+		[ "$(readlink "$name")" = /dev/null ]
+	done
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b

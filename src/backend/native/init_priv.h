@@ -101,7 +101,7 @@ pid_t launch(struct launch *l);
 int find_masks(const struct plan *plan, const struct plan_mount **ret, size_t *ret_n,
 	       struct cordon_err *err) MUST_USE;
 
-/* What a path leads to, inside, as a descriptor; -1 where it leads nowhere. */
+/* What a path leads to, inside, as a descriptor; -1 where it leads nowhere, or to a device. */
 int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_dir,
 	       struct cordon_err *err) MUST_USE;
 /* The folder that has a path by a name, where there is no link: a descriptor that
