@@ -1,4 +1,4 @@
-/* Links in folders that are protected; see held.h.
+/* Links in folders that are protected, and those of HOME; see held.h.
  *
  * A hundred names are looked for, and next to none is there: each root is listed once.
  */
@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -65,19 +67,10 @@ static bool has_root_in(const struct search *s, const char *path)
 	return false;
 }
 
-/* By the link's own name: all links on the way are held with what they lead to.  Nothing is
- * to be done for what cannot be written, or is held with the folder. */
-static int add_link(struct search *s, const char *folder, const char *name)
+static int hold(struct search *s, const char *path, const char *folder)
 {
-	const char *link = path_join(&s->c->arena, folder, name), *real;
 	struct plan_held_link *links;
 
-	if (!link)
-		return err_nomem(s->err);
-	if (path_resolve(&s->c->arena, str_from(link), "/", &real, s->err) < 0)
-		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
-	if (!compose_is_writable(s->c, real) || path_within(real, folder) || has_root_in(s, real))
-		return 0;
 	if (s->r->n_held_links == MAX_HELD_LINKS)
 		return err_set(s->err, CORDON_E_HOST,
 			       "files.protect: there are over %d links in protected folders, the "
@@ -87,8 +80,23 @@ static int add_link(struct search *s, const char *folder, const char *name)
 	if (!links)
 		return err_nomem(s->err);
 	s->r->held_links = links;
-	links[s->r->n_held_links++] = (struct plan_held_link){ link, s->set };
+	links[s->r->n_held_links++] = (struct plan_held_link){ path, s->set };
 	return 0;
+}
+
+/* By the link's own name: all links on the way are held with what they lead to.  Nothing is
+ * to be done for what cannot be written, or is held with the folder. */
+static int add_link(struct search *s, const char *folder, const char *name)
+{
+	const char *link = path_join(&s->c->arena, folder, name), *real;
+
+	if (!link)
+		return err_nomem(s->err);
+	if (path_resolve(&s->c->arena, str_from(link), "/", &real, s->err) < 0)
+		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
+	if (!compose_is_writable(s->c, real) || path_within(real, folder) || has_root_in(s, real))
+		return 0;
+	return hold(s, link, folder);
 }
 
 static bool is_link(int dir, const struct dirent *e)
@@ -184,6 +192,78 @@ static int read_home(struct search *s, const char *home)
 	return 0;
 }
 
+/* ---- links of a home --------------------------------------------------------------- */
+
+static bool has_link(int home, const char *name)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	cleanup_fd int fd = (int)syscall(SYS_openat2, home, name, &how, sizeof(how));
+
+	return fd < 0 && errno == ELOOP;
+}
+
+/* Where a name of HOME leads by a link; NULL: it is none, or leads in circles. */
+static int follow(struct search *s, int dir, const char *home, const char *name, const char **ret)
+{
+	const char *path;
+
+	*ret = NULL;
+	if (lacks(s, name) || !has_link(dir, name))
+		return 0;
+	path = path_join(&s->c->arena, home, name);
+	if (!path)
+		return err_nomem(s->err);
+	if (path_resolve(&s->c->arena, str_from(path), "/", ret, s->err) < 0) {
+		*ret = NULL;
+		return s->err->code == CORDON_E_POLICY ? 0 : -1;
+	}
+	return 0;
+}
+
+/* A root need not have the link to have what it leads to: `~/.bashrc -> dotfiles/bashrc`. */
+static int hold_behind(struct search *s, int dir, const char *home, const char *name)
+{
+	const char *real;
+
+	if (follow(s, dir, home, name, &real) < 0)
+		return -1;
+	if (!real || !compose_is_writable(s->c, real) || has_root_in(s, real))
+		return 0;
+	return hold(s, real, home) < 0 ? -1 : read_folder(s, real);
+}
+
+/* What is neither file nor folder keeps nothing: a history may lead to /dev/null. */
+static int close_behind(struct search *s, int dir, const char *home, const char *name)
+{
+	const char *real;
+	struct stat st;
+
+	if (follow(s, dir, home, name, &real) < 0)
+		return -1;
+	if (!real || (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	return plan_paths_add(&s->c->arena, &s->r->credentials, real, s->err);
+}
+
+static int read_links(struct search *s, const char *home)
+{
+	cleanup_fd int dir = home ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (dir < 0)
+		return 0;	/* no links, then */
+	listing_read(&s->names, dir);
+	for (const struct protected_set *set = protected_sets; set->word; set++) {
+		s->set = set->word;
+		for (size_t i = 0; is_wanted(s, set->word) && set->names[i]; i++)
+			if (hold_behind(s, dir, home, set->names[i]) < 0)
+				return -1;
+	}
+	for (size_t i = 0; credentials[i]; i++)
+		if (close_behind(s, dir, home, credentials[i]) < 0)
+			return -1;
+	return 0;
+}
+
 /* Of git: folders by another name, and those of hooks that a configuration names. */
 static int read_git(struct search *s)
 {
@@ -217,5 +297,8 @@ int held_find(struct composition *c, struct plan_request *r, struct cordon_err *
 		if (compose_is_writable(c, r->named_roots.paths[i]) &&
 		    read_root(&s, r->named_roots.paths[i]) < 0)
 			return -1;
-	return read_home(&s, r->home) < 0 || read_home(&s, r->own_home) < 0 ? -1 : read_git(&s);
+	if (read_home(&s, r->home) < 0 || read_home(&s, r->own_home) < 0 ||
+	    read_links(&s, r->home) < 0 || read_links(&s, r->own_home) < 0)
+		return -1;
+	return read_git(&s);
 }

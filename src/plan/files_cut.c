@@ -280,24 +280,29 @@ static const char *find_root_in(const struct files *f, const char *path)
 /* What is there is masked; what is not can not be made either: a key in ~/.ssh
  * that was not there lets somebody in.  A credential that the policy names is meant to be
  * read; what lies beside it is not. */
+static int mask_credential(struct files *f, const char *path)
+{
+	const char *root = find_root_in(f, path);
+	bool is_shown = files_is_within(f, F_FILES_WRITE, path) ||
+			files_is_within(f, F_FILES_READ, path);
+
+	if (root && is_shown && strcmp(root, path) != 0)
+		return err_set(f->err, CORDON_E_HOST,
+			       "'%s' is a root inside '%s', which is closed in the root "
+			       "that holds it; do without that root", root, path);
+	if (root)
+		return 0;
+	mask(f, path);
+	if (files_is_within(f, F_FILES_WRITE, path))
+		files_add_guarded(f, (struct plan_guarded){ path, CAUSE_CREDENTIAL, path });
+	return 0;
+}
+
 static int mask_credentials(struct files *f, const char *home)
 {
-	for (size_t i = 0; home && credentials[i]; i++) {
-		const char *path = files_below(f, home, credentials[i]);
-		const char *root = find_root_in(f, path);
-		bool is_shown = files_is_within(f, F_FILES_WRITE, path) ||
-				files_is_within(f, F_FILES_READ, path);
-
-		if (root && is_shown && strcmp(root, path) != 0)
-			return err_set(f->err, CORDON_E_HOST,
-				       "'%s' is a root inside '%s', which is closed in the root "
-				       "that holds it; do without that root", root, path);
-		if (root)
-			continue;
-		mask(f, path);
-		if (files_is_within(f, F_FILES_WRITE, path))
-			files_add_guarded(f, (struct plan_guarded){ path, CAUSE_CREDENTIAL, path });
-	}
+	for (size_t i = 0; home && credentials[i]; i++)
+		if (mask_credential(f, files_below(f, home, credentials[i])) < 0)
+			return -1;
 	return 0;
 }
 
@@ -348,6 +353,9 @@ int files_add_masks(struct files *f)
 	if (mask_credentials(f, f->request->home) < 0 ||
 	    mask_credentials(f, f->request->own_home) < 0)
 		return -1;
+	for (size_t i = 0; i < f->request->credentials.n; i++)
+		if (mask_credential(f, f->request->credentials.paths[i]) < 0)
+			return -1;
 	if (f->plan->uid == 0)
 		mask_for_root(f);
 	/* It lists what is in the caller's keyrings, by uid. */

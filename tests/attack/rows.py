@@ -70,6 +70,26 @@ row("start-up of the shell", "echo evil >> .bashrc", home="ws", setup="touch .ba
 row("start-up of the shell that is not there", "echo evil > .profile", home="ws")
 row("start-up of the shell behind a link", "echo evil >> d/rc", home="ws",
     setup="mkdir d; touch d/rc; ln -s d/rc .bashrc")
+# What HOME has by links into a root: `~/.bashrc -> dotfiles/bashrc`.
+for what, act, setup in (
+        ("a key", "cat ssh/id", "mkdir ssh; echo k > ssh/id; ln -s ../ws/ssh ../home/.ssh"),
+        ("a key, below a link", "cat config/gh/hosts.yml", "mkdir -p config/gh; "
+         "echo k > config/gh/hosts.yml; ln -s ../ws/config ../home/.config"),
+        ("a new key", "mkdir ssh && echo k > ssh/authorized_keys",
+         "ln -s ../ws/ssh ../home/.ssh"),
+        ("start-up of the shell", "echo evil >> rc", "touch rc; ln -s ../ws/rc ../home/.bashrc"),
+        ("start-up of the shell that is not there", "echo evil > rc",
+         "ln -s ../ws/rc ../home/.bashrc"),
+        ("start-up of the shell, renamed to", "echo evil > a && mv a rc",
+         "touch rc; ln -s ../ws/rc ../home/.bashrc"),
+        ("settings of an agent", "echo evil > claude/settings.json",
+         "mkdir claude; ln -s ../ws/claude ../home/.claude"),
+        ("hooks of an agent, by another link", "echo evil > hook",
+         "mkdir claude; touch hook; ln -s ../hook claude/h; ln -s ../ws/claude ../home/.claude")):
+    row(f"by a link of HOME: {what}", act, setup=setup)
+row("by a link of HOME: keys in a root that is read", "cat ~/.config/gh/hosts.yml",
+    setup="mkdir -p ../out/c/gh; echo k > ../out/c/gh/hosts.yml; ln -s ../out/c ../home/.config",
+    opts="-r ../home/.config")
 row("a preset that is a link to keys", "cat ~/.bun/id",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
 row("without mounts: a preset that is a link to keys", "cat ~/.bun/id", lacks="mount",
