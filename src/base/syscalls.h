@@ -2,8 +2,10 @@
 #ifndef BASE_SYSCALLS_H
 #define BASE_SYSCALLS_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <linux/openat2.h>
 #include <linux/sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -49,6 +51,22 @@ static inline int sys_sched_getparam(pid_t tid, int *ret_priority)
 static inline int sys_sched_setscheduler(pid_t tid, int policy, int priority)
 {
 	return (int)syscall(SYS_sched_setscheduler, tid, policy, &priority);
+}
+
+/* Below a root (RESOLVE_IN_ROOT) the kernel is not sure of a `..` if anything was renamed or
+ * mounted meanwhile, anywhere on the machine: then it has to be asked again. */
+#define OPENAT2_TRIES	1024
+
+static inline int sys_openat2(int dir, const char *path, const struct open_how *how)
+{
+	int fd = -1;
+
+	for (int i = 0; i < OPENAT2_TRIES; i++) {
+		fd = (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
 }
 
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)

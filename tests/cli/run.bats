@@ -1531,6 +1531,32 @@ while True:
 	done
 }
 
+@test "what is renamed elsewhere meanwhile does not keep links from being held" {
+	mkdir -p v w other
+	for i in {1..60}; do
+		echo secret >"v/$i"
+		ln -s "../w/$i" "v/l$i"
+		ln -s "../v/$i" "w/$i"
+	done
+	/usr/bin/python3 -c 'import os, time
+open("other/a", "w").close()
+end = time.monotonic() + 20
+while time.monotonic() < end and not os.path.exists("end"):
+    for i in range(200):
+        os.rename("other/a", "other/b")
+        os.rename("other/b", "other/a")' &
+	renamer=$!
+	soon test -e other/a
+	for _ in 1 2 3; do
+		run "$cordon" run --deny 'v/l*' -- sh -c 'cat v/*; rm -f v/* w/*'
+		[[ "$output" != *cordon:* ]]
+		[[ "$output" != *secret* ]]
+		[ "$(find v w | wc -l)" -eq 182 ]
+	done
+	touch end
+	wait "$renamer"
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b

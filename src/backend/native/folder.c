@@ -49,11 +49,11 @@ int folder_open(struct folder *f, const char *path, const char **ret_name)
 		return -1;
 	memcpy(name, path, n);
 	memcpy(name + n, "/", 2);
-	fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+	fd = sys_openat2(f->at, name, &how);
 	linked = fd < 0 && errno == ELOOP && !(f->resolve & RESOLVE_NO_SYMLINKS);
 	if (linked) {
 		how.resolve = f->resolve;
-		fd = (int)syscall(SYS_openat2, f->at, name, &how, sizeof(how));
+		fd = sys_openat2(f->at, name, &how);
 	}
 	if (fd >= 0) {
 		if (f->fd >= 0)

@@ -66,7 +66,7 @@ static int judge_closed(const struct init *in, const char *target, char *folder,
 			struct cordon_err *err)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = in->seen.resolve };
-	int fd = (int)syscall(SYS_openat2, in->root, *folder ? folder : "/", &how, sizeof(how));
+	int fd = sys_openat2(in->root, *folder ? folder : "/", &how);
 	struct stat st;
 	bool own = fd < 0 || fstat(fd, &st) < 0 || st.st_uid == in->plan->uid;
 
@@ -97,13 +97,15 @@ static int pin_links(const struct init *in, const char *target, struct cordon_er
 
 		memcpy(prefix, path, end);
 		prefix[end] = '\0';
-		fd = (int)syscall(SYS_openat2, in->root, prefix, &how, sizeof(how));
+		fd = sys_openat2(in->root, prefix, &how);
 		if (fd < 0 && errno == EACCES) {
 			prefix[from] = '\0';
 			return judge_closed(in, target, prefix, err);
 		}
-		if (fd < 0 || fstat(fd, &st) < 0)
+		if (fd < 0 && is_absence())
 			return 0;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", prefix);
 		at = end;
 		if (S_ISLNK(st.st_mode)) {
 			links++;
@@ -177,7 +179,7 @@ int open_place(struct init *in, const char *target, int *ret_fd, bool *ret_is_di
 	if (*ret_fd < 0 && (errno == ELOOP || errno == EACCES)) {
 		if (pin_links(in, target, err) < 0)
 			return -1;
-		*ret_fd = (int)syscall(SYS_openat2, in->root, target, &how, sizeof(how));
+		*ret_fd = sys_openat2(in->root, target, &how);
 		if (*ret_fd >= 0 && fstat(*ret_fd, &st) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", target);
 	}

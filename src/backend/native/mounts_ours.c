@@ -146,7 +146,7 @@ static int find_text_place(struct init *in, const char *target)
 
 	snprintf(path, sizeof(path), "%s", target);
 	for (int i = 0; i < 8; i++) {
-		int place = (int)syscall(SYS_openat2, in->root, path, &how, sizeof(how));
+		int place = sys_openat2(in->root, path, &how);
 		struct target t;
 		ssize_t n;
 
