@@ -116,8 +116,13 @@ static int find_own_home(struct composition *c, const char **ret, struct cordon_
 
 static int find_homes(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
+	struct stat st;
+
 	if (c->home && path_resolve(&c->arena, str_from(c->home), "/", &r->home, err) < 0)
 		return -1;
+	/* Nothing lies below /dev/null, which some accounts have. */
+	if (r->home && stat(r->home, &st) == 0 && !S_ISDIR(st.st_mode))
+		r->home = NULL;
 	if (find_own_home(c, &r->own_home, err) < 0)
 		return -1;
 	if (r->home && r->own_home && strcmp(r->home, r->own_home) == 0)

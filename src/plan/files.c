@@ -209,6 +209,23 @@ static bool has_root_below(const struct files *f, const char *path)
 	return false;
 }
 
+static bool is_within_any(const char *path, const char *const *folders)
+{
+	for (size_t i = 0; folders[i]; i++)
+		if (path_within(path, folders[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_system(const char *path)
+{
+	static const char *const more[] = { "/etc", "/boot", NULL };
+	static const char *const own[] = { "/usr/local", "/usr/src", NULL };
+
+	return !is_within_any(path, own) &&
+	       (is_within_any(path, more) || is_within_any(path, preset_system));
+}
+
 static void add_temp(struct files *f)
 {
 	const char *home = f->request->home;
@@ -218,13 +235,14 @@ static void add_temp(struct files *f)
 	add_private(f, "/tmp");
 	/* One place under two names, unless a root lies there: no link may stand
 	 * on the way to a root. */
-	if (has_root_below(f, "/var/tmp"))
+	if (has_root_below(f, "/var/tmp") || (home && path_within(home, "/var/tmp")))
 		add_private(f, "/var/tmp");
 	else if (!f->whole)
 		files_add_mount(f, MOUNT_LINK, "../tmp", "/var/tmp");
 	/* Tools keep caches and logs below HOME; theirs end with the run. */
 	if (home && !f->whole && !files_is_within(f, F_FILES_WRITE, home) &&
-	    !files_is_within(f, F_FILES_READ, home) && strcmp(home, "/") != 0)
+	    !files_is_within(f, F_FILES_READ, home) && strcmp(home, "/") != 0 &&
+	    strcmp(home, "/var/tmp") != 0 && !is_of_system(home))
 		add_private(f, home);
 }
 
@@ -278,23 +296,6 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
 	m->root = true;
 	m->optional = kind == MOUNT_RO;
 	add_access_to(f, m, kind == MOUNT_RO ? LL_READ : LL_WRITE);
-}
-
-static bool is_within_any(const char *path, const char *const *folders)
-{
-	for (size_t i = 0; folders[i]; i++)
-		if (path_within(path, folders[i]))
-			return true;
-	return false;
-}
-
-static bool is_of_system(const char *path)
-{
-	static const char *const more[] = { "/etc", "/boot", NULL };
-	static const char *const own[] = { "/usr/local", "/usr/src", NULL };
-
-	return !is_within_any(path, own) &&
-	       (is_within_any(path, more) || is_within_any(path, preset_system));
 }
 
 /* Somebody said that it is to be written: a policy, or an option. */

@@ -1131,6 +1131,16 @@ has_guard() {
 	[ ! -e "$HOME/.bashrc" ]
 }
 
+@test "a HOME that is no folder, one of the system's, or a temporary one" {
+	for home in /dev/null /etc/passwd /usr/bin /var/tmp /var/tmp/x; do
+		HOME=$home run "$cordon" run -- sh -c 'ls / >/dev/null && echo fine'
+		[ "$status" -eq 0 ]
+		[[ "$output" == *fine ]]
+	done
+	HOME=/var/tmp/x run "$cordon" run -- sh -c 'echo x >~/n && echo fine'
+	[[ "$output" == *fine ]]
+}
+
 @test "everything denied is refused, everything protected is read-only" {
 	echo as it was >s
 	for path in / //. /tmp/..; do
