@@ -1,4 +1,4 @@
-/* Links in folders that are protected, and those of HOME; see held.h.
+/* Links in folders that are protected, those of HOME, and what variables move; see held.h.
  *
  * A hundred names are looked for, and next to none is there: each root is listed once.
  */
@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -202,15 +204,21 @@ static bool has_link(int home, const char *name)
 	return fd < 0 && errno == ELOOP;
 }
 
-/* Where a name of HOME leads by a link; NULL: it is none, or leads in circles. */
-static int follow(struct search *s, int dir, const char *home, const char *name, const char **ret)
+struct home {
+	const char *path;
+	int dir;
+};
+
+/* Where it leads by a link; NULL: it is none, or leads in circles. */
+static int follow(struct search *s, const void *how, const char *name, const char **ret)
 {
+	const struct home *home = how;
 	const char *path;
 
 	*ret = NULL;
-	if (lacks(s, name) || !has_link(dir, name))
+	if (lacks(s, name) || !has_link(home->dir, name))
 		return 0;
-	path = path_join(&s->c->arena, home, name);
+	path = path_join(&s->c->arena, home->path, name);
 	if (!path)
 		return err_nomem(s->err);
 	if (path_resolve(&s->c->arena, str_from(path), "/", ret, s->err) < 0) {
@@ -221,46 +229,92 @@ static int follow(struct search *s, int dir, const char *home, const char *name,
 }
 
 /* A root need not have the link to have what it leads to: `~/.bashrc -> dotfiles/bashrc`. */
-static int hold_behind(struct search *s, int dir, const char *home, const char *name)
+static int hold_real(struct search *s, const char *real, const char *home)
 {
-	const char *real;
-
-	if (follow(s, dir, home, name, &real) < 0)
-		return -1;
 	if (!real || !compose_is_writable(s->c, real) || has_root_in(s, real))
 		return 0;
 	return hold(s, real, home) < 0 ? -1 : read_folder(s, real);
 }
 
 /* What is neither file nor folder keeps nothing: a history may lead to /dev/null. */
-static int close_behind(struct search *s, int dir, const char *home, const char *name)
+static int close_real(struct search *s, const char *real)
 {
-	const char *real;
 	struct stat st;
 
-	if (follow(s, dir, home, name, &real) < 0)
-		return -1;
 	if (!real || (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	return plan_paths_add(&s->c->arena, &s->r->credentials, real, s->err);
 }
 
-static int read_links(struct search *s, const char *home)
+/* Where a name of HOME is: `*ret` is its real path, or NULL where nothing is to be done. */
+typedef int locate_fn(struct search *s, const void *how, const char *name, const char **ret);
+
+static int locate_all(struct search *s, locate_fn *locate, const void *how, const char *home)
 {
-	cleanup_fd int dir = home ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	const char *real;
+
+	for (const struct protected_set *set = protected_sets; set->word; set++) {
+		s->set = set->word;
+		for (size_t i = 0; is_wanted(s, set->word) && set->names[i]; i++)
+			if (locate(s, how, set->names[i], &real) < 0 ||
+			    hold_real(s, real, home) < 0)
+				return -1;
+	}
+	for (size_t i = 0; credentials[i]; i++)
+		if (locate(s, how, credentials[i], &real) < 0 || close_real(s, real) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_links(struct search *s, const char *path)
+{
+	cleanup_fd int dir = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	const struct home home = { path, dir };
 
 	if (dir < 0)
 		return 0;	/* no links, then */
 	listing_read(&s->names, dir);
-	for (const struct protected_set *set = protected_sets; set->word; set++) {
-		s->set = set->word;
-		for (size_t i = 0; is_wanted(s, set->word) && set->names[i]; i++)
-			if (hold_behind(s, dir, home, set->names[i]) < 0)
+	return locate_all(s, follow, &home, path);
+}
+
+/* ---- what variables move ----------------------------------------------------------- */
+
+struct move {
+	const char *folder;		/* of HOME */
+	const char *to;			/* real */
+};
+
+static int move(struct search *s, const void *how, const char *name, const char **ret)
+{
+	const struct move *m = how;
+	size_t n = strlen(m->folder);
+
+	*ret = NULL;
+	if (strncmp(name, m->folder, n) != 0 || (n && name[n] && name[n] != '/'))
+		return 0;
+	name += n + (name[n] == '/');
+	*ret = *name ? path_join(&s->c->arena, m->to, name) : m->to;
+	return *ret ? 0 : err_nomem(s->err);
+}
+
+/* The caller's own settings and keys, where it keeps them in a root. */
+static int read_moved(struct search *s)
+{
+	for (const struct moved_folder *f = moved_folders; f->variable; f++) {
+		const char *to = getenv(f->variable);
+		struct move m = { .folder = f->folder };
+
+		if (!to || *to != '/')
+			continue;
+		/* What leads in circles leads nobody to a key either. */
+		if (path_resolve(&s->c->arena, str_from(to), "/", &m.to, s->err) < 0) {
+			if (s->err->code != CORDON_E_POLICY)
 				return -1;
-	}
-	for (size_t i = 0; credentials[i]; i++)
-		if (close_behind(s, dir, home, credentials[i]) < 0)
+			continue;
+		}
+		if (locate_all(s, move, &m, m.to) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -298,7 +352,7 @@ int held_find(struct composition *c, struct plan_request *r, struct cordon_err *
 		    read_root(&s, r->named_roots.paths[i]) < 0)
 			return -1;
 	if (read_home(&s, r->home) < 0 || read_home(&s, r->own_home) < 0 ||
-	    read_links(&s, r->home) < 0 || read_links(&s, r->own_home) < 0)
+	    read_links(&s, r->home) < 0 || read_links(&s, r->own_home) < 0 || read_moved(&s) < 0)
 		return -1;
 	return read_git(&s);
 }

@@ -1,5 +1,6 @@
 /* Links in folders that are protected, and those of HOME: what a hook or a setting leads to is
- * run and read in its place, wherever it lies. */
+ * run and read in its place, wherever it lies.  And what variables of the caller's move from
+ * HOME to another place. */
 #ifndef LIB_HELD_H
 #define LIB_HELD_H
 

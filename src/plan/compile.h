@@ -31,7 +31,8 @@ struct plan_second_name {
 	const char *path, *other;
 };
 
-/* A link in a folder that a set of files.protect holds, or what one of HOME leads to. */
+/* A link in a folder that a set of files.protect holds; what one of HOME leads to, or what a
+ * variable moves. */
 struct plan_held_link {
 	const char *path, *set;
 };
@@ -72,7 +73,7 @@ struct plan_request {
 	/* Besides those that its names say: folders of git, and what a configuration names
 	 * for git to run or read.  Real paths below writable roots. */
 	struct plan_paths git_folders, git_files;
-	/* What links of HOME lead to in place of credentials; real paths. */
+	/* Where links of HOME, or variables, have credentials lie; real paths. */
 	struct plan_paths credentials;
 	/* Those that lead to what could be written by another name. */
 	struct plan_held_link *held_links;

@@ -146,6 +146,16 @@ const char *const credentials[] = {
 	".irb_history", ".local/share/fish/fish_history", NULL
 };
 
+const struct moved_folder moved_folders[] = {
+	{ "XDG_CONFIG_HOME", ".config" },	{ "XDG_DATA_HOME", ".local/share" },
+	{ "ZDOTDIR", "" },			{ "GIT_CONFIG_GLOBAL", ".gitconfig" },
+	{ "BASH_ENV", ".bashrc" },		{ "CARGO_HOME", ".cargo" },
+	{ "DOCKER_CONFIG", ".docker" },		{ "GNUPGHOME", ".gnupg" },
+	{ "CLAUDE_CONFIG_DIR", ".claude" },	{ "CODEX_HOME", ".codex" },
+	{ "GH_CONFIG_DIR", ".config/gh" },	{ "CLOUDSDK_CONFIG", ".config/gcloud" },
+	{ "AZURE_CONFIG_DIR", ".azure" },	{ NULL, NULL }
+};
+
 const char *const root_files[] = {
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
 	"/etc/security/opasswd", "/etc/krb5.keytab", "/etc/apt/auth.conf", "/proc/kcore",

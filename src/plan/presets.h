@@ -33,6 +33,12 @@ extern const char *const protect_anywhere[];
 /* Below $HOME: unreadable wherever a root would show them, unless the policy
  * names them. */
 extern const char *const credentials[];
+/* Variables that move a folder of $HOME, or one of its names, and so what of the above lies
+ * there; the folder "" is $HOME itself.  Not those that name a file of a project's own, as
+ * KUBECONFIG often does.  Ends with an empty one. */
+extern const struct moved_folder {
+	const char *variable, *folder;
+} moved_folders[];
 /* The same for the whole machine; matters when the caller is root. */
 extern const char *const root_files[];
 extern const char *const root_folders[];

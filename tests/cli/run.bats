@@ -1567,6 +1567,22 @@ while time.monotonic() < end and not os.path.exists("end"):
 	wait "$renamer"
 }
 
+@test "what variables of the caller's move into a root is held and closed" {
+	mkdir -p conf/gh conf/git cargo zsh
+	echo token | tee conf/gh/hosts.yml cargo/credentials.toml >gitconf
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	export XDG_CONFIG_HOME=$work/conf ZDOTDIR=$work/zsh CARGO_HOME=$work/cargo
+	export GIT_CONFIG_GLOBAL=$work/gitconf
+	for act in 'cat conf/gh/hosts.yml' 'cat cargo/credentials.toml' 'echo x >conf/git/config' \
+		'mkdir conf/fish' 'echo x >zsh/.zshrc' 'echo x >>gitconf' 'mv conf other'; do
+		run -0 sh -c "cd '$BATS_TEST_TMPDIR/outside' && $act"
+		run "$cordon" run -c "$act"
+		[ "$status" -ne 0 ]
+		[ "$output" != token ]
+	done
+	run -0 "$cordon" run -c 'cat gitconf; echo x >conf/x; echo x >cargo/x; rm conf/x'
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b
