@@ -226,6 +226,24 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
+#define MAX_NAME_SERVERS	(64u << 10)	/* bytes of their list */
+
+/* The host's list of name servers, where a link leads out of /etc to it, as that of who writes
+ * it anew at each change does: its folder is not there inside. */
+static void try_read_name_servers(struct composition *c, struct plan_request *r)
+{
+	static const char path[] = "/etc/resolv.conf";
+	struct cordon_err ignored;
+	const char *real;
+	struct str text;
+
+	if (c->policy.base.f[F_NETWORK_MODE].number == NETWORK_PUBLIC && is_link(path) &&
+	    path_resolve(&c->arena, str_from(path), "/", &real, &ignored) == 0 &&
+	    !path_within(real, "/etc") &&
+	    fd_read_file(real, MAX_NAME_SERVERS, &c->arena, &text, &ignored) == 0)
+		r->name_servers = text.s;
+}
+
 static int find_live_root(struct composition *c, const char *live, const char **ret,
 			  struct cordon_err *err)
 {
@@ -283,6 +301,7 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
 	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
 		return -1;
+	try_read_name_servers(c, &r);
 	*ret = r;
 	return 0;
 }

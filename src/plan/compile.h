@@ -50,6 +50,7 @@ struct plan_request {
 	const char *own_home;		/* where the machine says that it is elsewhere, or NULL */
 	uid_t uid;
 	gid_t gid;
+	const char *name_servers;	/* what /etc/resolv.conf says, where it leads out of /etc */
 	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool live_is_link;		/* then nobody uses it */

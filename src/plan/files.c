@@ -371,9 +371,25 @@ static bool is_closed(const struct files *f)
 	       (f->whole || files_has_word(f, F_FILES_PRESETS, "system_runtime"));
 }
 
+/* The host's own network has the host's name servers.  GAP: where all of / can be read,
+ * /run is closed, and what is behind a link into it with it. */
+static void add_name_servers(struct files *f)
+{
+	const char *text = f->request->name_servers;
+
+	if (text && !f->whole && !f->in_place &&
+	    files_has_word(f, F_FILES_PRESETS, "system_runtime"))
+		files_add_mount(f, MOUNT_TEXT, text, network_texts[0].path)->optional = true;
+}
+
 static void add_network(struct files *f)
 {
 	bool closed = is_closed(f);
+
+	if (f->plan->net.rung == NET_OPEN) {
+		add_name_servers(f);
+		return;
+	}
 
 	if (f->plan->net.rung == NET_PROXY) {
 		/* Where everything is the host's, only /run is sure to be there. */

@@ -6,6 +6,7 @@
 # Variables in single quotes are cordon's to read:
 # shellcheck disable=SC2016
 # shellcheck disable=SC2154  # out, err and place are set by place.bash
+bats_require_minimum_version 1.5.0
 load place
 
 plan() {
@@ -179,4 +180,24 @@ network connections 512: counted where they are accepted"
 	is "$status" 125
 	has "$err" "network.mode allowlist is not supported by the backend none"
 	[ ! -e ran ]
+}
+
+# systemd-resolved, NetworkManager and others write the file elsewhere, and /etc has a link to it.
+@test "a public network has the host's name servers, also behind a link out of /etc" {
+	unshare --map-root-user --mount true || skip "no user namespace here"
+	mkdir -p etc run/of-host work
+	cp /etc/passwd /etc/group /etc/ld.so.cache etc
+	ln -s ../run/of-host/servers etc/resolv.conf
+	echo "nameserver 192.0.2.1" >run/of-host/servers
+	echo 'mount --bind etc /etc && mount --bind run /run && cd work && exec "$@"' >script
+	run -0 unshare --map-root-user --mount sh script "$CORDON" run --network public -- \
+		cat /etc/resolv.conf
+	is "$output" "nameserver 192.0.2.1"
+	run -0 unshare --map-root-user --mount sh script "$CORDON" run --allow-host a.example -- \
+		cat /etc/resolv.conf
+	is "$output" "nameserver 127.0.0.1"
+	# A link that leads nowhere is none.
+	rm run/of-host/servers
+	run -1 unshare --map-root-user --mount sh script "$CORDON" run --network public -- \
+		cat /etc/resolv.conf
 }
