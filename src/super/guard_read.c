@@ -30,6 +30,7 @@
 #include "super/proc_read.h"
 
 #define N_KNOWN		64	/* callers whose files stay open */
+#define STATUS_BYTES	(16 << 10)	/* also of a user who is in a thousand groups */
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD	O_EXCL	/* Linux 6.9 */
@@ -47,7 +48,7 @@ struct known {
 struct reader {
 	struct guard_worker *w;
 	struct known known[N_KNOWN];	/* by number */
-	char own[4096];			/* our uid, gid and groups, as status has them */
+	char own[STATUS_BYTES];		/* our uid, gid and groups, as status has them */
 	bool told_root;			/* the actor has it */
 	uint64_t root_mount, root_inode;
 	int null;			/* /dev/null of the callers (O_PATH); -1: not known */
@@ -297,7 +298,7 @@ static unsigned octal(struct str s)
 /* Umask, numbers and rights of the caller. */
 static int take_status(struct reader *r, struct str status)
 {
-	char rights[4096];
+	char rights[STATUS_BYTES];
 
 	if (rights_of(status, rights, sizeof(rights)) < 0 || strcmp(rights, r->own) != 0)
 		return -EPERM;
@@ -622,7 +623,7 @@ static bool serve_init(const struct guard_worker *w, uint64_t id)
 
 static bool serve(struct reader *r, const struct seccomp_notif *call)
 {
-	char status[4096];
+	char status[STATUS_BYTES];
 	bool good = true;
 	int rc;
 
@@ -652,7 +653,7 @@ void guard_reader_loop(struct guard_worker *w)
 {
 	static struct reader r = { .null = -1 };
 	struct seccomp_notif call;
-	char status[4096];
+	char status[STATUS_BYTES];
 	int n = read_proc_at(w->proc, "self/status", status, sizeof(status));
 
 	r.w = w;

@@ -23,6 +23,7 @@
 #endif
 
 #define CLIENTS_AT_ONCE	16
+#define MAX_STATUS	(1u << 20)	/* bytes: a user may be in 65536 groups */
 
 void server_init(struct server *s, struct tree *tree, const struct session_ops *ops,
 		 const struct live *live)
@@ -225,16 +226,16 @@ static bool answer(struct client *c)
  * of its own there, too; and who is seen by none is in no place below ours. */
 static bool is_beside_us(pid_t pid)
 {
-	char path[32], text[4096];
-	struct str numbers;
-	int fd;
-	ssize_t n;
+	cleanup_arena struct arena a = ARENA(4 * MAX_STATUS);
+	struct cordon_err ignored;
+	struct str text, numbers;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	fd_close(&fd);
-	numbers = n <= 0 ? STR("") : proc_find_line((struct str){ text, (size_t)n }, "NSpid:");
+	/* All of it: a line that is cut has fewer numbers. */
+	if (fd_read_file(path, MAX_STATUS, &a, &text, &ignored) < 0)
+		return false;
+	numbers = proc_find_line(text, "NSpid:");
 	return numbers.n && str_find(numbers, '\t') == numbers.n;
 }
 

@@ -35,7 +35,7 @@
 #define HELD_ROUNDS	100
 #define GOING_ROUNDS	1000	/* on a machine that has much else to do */
 #define ROUND_US	1000
-#define TEXT_BYTES	4096	/* more than a status or a list of limits has */
+#define TEXT_BYTES	(16 << 10)	/* also of a user who is in a thousand groups */
 
 struct person {
 	pid_t pid, parent;

@@ -1020,3 +1020,48 @@ time.sleep(1000)'
 	[ "$status" -ne 0 ]
 	[[ "$output" != *control* ]]
 }
+
+# The groups of a user stand before the numbers of a process, as its name does: both tell where
+# the fourth kilobyte of its status ends.
+@test "a user of many groups is served, and from inside not taken for who is outside" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may be in any group"
+	shared=$(mktemp -d /tmp/cordon-groups-XXXXXX)
+	cp "$cordon" "$shared/cordon"
+	cat >"$shared/greet.py" <<-'PY'
+		import ctypes, os, socket, sys
+		folder = os.open(sys.argv[1], os.O_PATH)
+		for n in range(31):
+		    name = b"a" * n if n < 16 else b"\\" * (n // 2) + b"a" * (n % 2)
+		    ctypes.CDLL(None).prctl(15, name, 0, 0, 0)	# PR_SET_NAME
+		    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		    s.connect(f"/proc/self/fd/{folder}/control")
+		    try:
+		        assert not s.recv(4096), f"greeted by a name of {n}"
+		    except ConnectionError:
+		        pass
+		print("refused")
+	PY
+	# In a place whose socket no list has, and so no mask, and that is not the run's own.
+	long=$shared/$(printf 'x%.0s' {1..100})
+	mkdir -m 700 "$long" "$shared/home"
+	chown -R 65534:65534 "$shared"
+	cd "$shared"
+	export HOME=$shared/home XDG_RUNTIME_DIR=$long
+	somebody() { setpriv --reuid 65534 --regid 65534 "$@"; }
+	id=$(somebody --clear-groups ./cordon session start)
+	many=$(seq -s, 1000000000 1000001000)
+	made=$(somebody --groups "$many" ./cordon session exec "$id" -- sh -c '>a; echo exec') || true
+	made+=$(somebody --groups "$many" ./cordon run -- sh -c '>b; echo run') || true
+	ls a b || made=
+	heard=
+	for n in {351..354}; do
+		heard+=$(XDG_RUNTIME_DIR=$HOME somebody --groups \
+			"$(seq -s, 1000000000 "$((1000000000 + n))")" ./cordon run -- \
+			/usr/bin/python3 greet.py "$long/cordon/$id") || true
+	done
+	somebody --clear-groups ./cordon session stop "$id"
+	cd /
+	rm -rf "$shared"
+	[ "$made" = execrun ]
+	[ "$heard" = refusedrefusedrefusedrefused ]
+}
