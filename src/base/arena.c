@@ -35,11 +35,12 @@ void arena_release(struct arena *a)
 static bool add_block(struct arena *a, size_t want)
 {
 	size_t size = a->head ? MIN(a->head->size * 2, LAST_BLOCK) : FIRST_BLOCK;
+	size_t left = (a->max - a->used) & ~(size_t)(ALIGN - 1);
 	struct arena_block *b;
 
 	if (want > a->max)
 		return false;
-	size = MAX(MIN(size, a->max - a->used), want + sizeof(*b));
+	size = MAX(MIN(size, left), want + sizeof(*b));
 	if (size > a->max - a->used)
 		return false;
 	b = calloc(1, size);
@@ -102,8 +103,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 		return text;
 	}
 	text = arena_new(a, (size_t)n + 1, 1);
-	if (!text)
+	if (!text) {
+		if (room)
+			memset(a->next, 0, room);	/* [AR1] */
 		return NULL;
+	}
 	va_start(args, fmt);
 	vsnprintf(text, (size_t)n + 1, fmt, args);
 	va_end(args);

@@ -42,11 +42,28 @@ static void test_maximum(void)
 	ok(arena_new(&a, 1 << 10, 1) != NULL, "what is left of it");
 }
 
+/* Nothing is left behind by a text that the maximum has no room for, nor is more given than
+ * there is where the maximum is no multiple of anything. */
+static void test_no_room_for_text(void)
+{
+	cleanup_arena struct arena a = ARENA(1000);
+	const char *text;
+
+	ok(!arena_printf(&a, "%02000d", 1), "more than the maximum");
+	ok(arena_strndup(&a, "a", 1) != NULL, "there is room for a little");
+	ok(!arena_printf(&a, "%02000d", 1), "not for more");
+	text = arena_strndup(&a, "ab", 2);
+	ok(text && strcmp(text, "ab") == 0, "a text ends where it should");
+	while ((text = arena_printf(&a, "%*d", (int)(a.end - a.next) - 1, 1)))
+		ok(a.next <= a.end && strlen(text) < 1000, "all that is left");
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_zeros),
 		TAP(test_maximum),
+		TAP(test_no_room_for_text),
 		TAP_END,
 	});
 }
