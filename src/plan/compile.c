@@ -65,6 +65,29 @@ static int check_none(const struct policy *p, const struct plan_request *r, stru
 	return 0;
 }
 
+/* What is required is refused by name where the policy itself leaves it out: no machine
+ * would do. */
+static int check_required(const struct policy *p, const struct plan_request *r,
+			  struct cordon_err *err)
+{
+	const struct field_value *v = &p->base.f[F_REQUIRE];
+	bool none = number(p, F_BACKEND) == BACKEND_NONE;
+
+	for (size_t i = 0; i < v->n; i++) {
+		struct item *item = &v->items[i];
+
+		if (!none && !(phases_are_open(p, r) &&
+			       str_is(item->text, protection_name(PROTECTION_NET))))
+			continue;
+		err_set(err, CORDON_E_HOST, "the policy requires %.*s, but %s", STR_FMT(item->text),
+			none ? "backend none enforces nothing; use --sandbox process"
+			     : "network.mode public is the host's own network; use --network "
+			       "no-network or allowlist");
+		return err_locate(err, item->at);
+	}
+	return 0;
+}
+
 /* What the policy asks for and this program does not do yet. */
 static int check_built(const struct policy *p, const struct plan_request *r,
 		       struct cordon_err *err)
@@ -84,7 +107,9 @@ static int check_built(const struct policy *p, const struct plan_request *r,
 			err_set(err, CORDON_E_HOST, "%s", unbuilt[i].why);
 			return refuse_field(p, unbuilt[i].id, err);
 		}
-	return check_none(p, r, err) < 0 ? refuse_field(p, F_BACKEND, err) : 0;
+	if (check_none(p, r, err) < 0)
+		return refuse_field(p, F_BACKEND, err);
+	return check_required(p, r, err);
 }
 
 #define BIT(name)	(1u << PROTECTION_##name)
@@ -174,7 +199,9 @@ static unsigned needed(const struct policy *p, const struct plan_request *r, uns
 	for (int i = 0; i < N_PROTECTIONS; i++)
 		if (bits & ~have & 1u << i)
 			bits |= protections[i].instead;
-	return bits | named(&p->base.f[F_REQUIRE]);
+	bits |= named(&p->base.f[F_REQUIRE]);
+	/* check_required() tells who wants it and leaves it out. */
+	return phases_are_open(p, r) ? bits & ~BIT(NET) : bits;
 }
 
 /* What this run may do without.  What judges hosts is never one of several
@@ -191,6 +218,9 @@ static unsigned dispensable(const struct policy *p, const struct host_caps *caps
 		required |= BIT(NET);
 
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
+		return 0;
+	/* Who goes without one there goes without all, and so without what is required. */
+	if (r->consent == CONSENT_BARE && required)
 		return 0;
 	if (r->consent == CONSENT_POLICY)
 		return named(&p->base.f[F_MAY_LACK]) & ~required;

@@ -239,6 +239,17 @@ $entry"
 	has "$err" "the policy needs landlock"
 }
 
+@test "require: off does not give up what is there, for what is not" {
+	work
+	policy 'require = ["net"]'
+	CORDON_SANDBOX=off cordon_without uts run -- /bin/echo ran
+	is "$status" 125
+	is "$out" ""
+	has "$err" "the policy needs uts"
+	CORDON_SANDBOX=warn cordon_without uts run -- /bin/echo ran
+	is "$status" 0
+}
+
 @test "a misspelt CORDON_SANDBOX is a usage error that names it" {
 	work
 	CORDON_SANDBOX=enfroce cordon run -- /bin/echo ran

@@ -1854,6 +1854,22 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	run ! grep -e 'warning' -e 'use --no-sandbox' <<<"$output"
 }
 
+@test "what is required holds whatever backend and network are asked for" {
+	mkdir -p "$HOME/.config/cordon"
+	printf 'require = ["mount", "net"]\n' >"$HOME/.config/cordon/cordon.toml"
+	export XDG_CONFIG_HOME=$HOME/.config
+	run "$cordon" run --no-sandbox -- touch ran
+	[ "$status" -eq 125 ]
+	[ "$output" = "cordon: the policy requires mount, but backend none enforces nothing; use \
+--sandbox process" ]
+	run "$cordon" run --network public -- touch ran
+	[ "$status" -eq 125 ]
+	[ "$output" = "cordon: the policy requires net, but network.mode public is the host's own \
+network; use --network no-network or allowlist" ]
+	[ ! -e ran ]
+	run -0 "$cordon" run -- true
+}
+
 @test "--result: streams pass, the file is whole" {
 	run "$cordon" run --result r.json -- sh -c 'echo out; echo err >&2; exit 3'
 	[ "$status" -eq 3 ]
