@@ -378,6 +378,10 @@ static void test_handler_variable(void)
 		reads_with("{}", "backend = \"none\"\n");
 		handler = enforce[i];
 		reads_with("{}", "require = [\n  \"cgroup\",\n");
+		/* Where every host may be reached, there is no wall around the network. */
+		reads_with("{}", "  \"mount\",\n  \"pid\",\n");
+		reads_with("{'side_effect_level': 'process_exec'}",
+			   "  \"mount\",\n  \"net\",\n  \"pid\",\n");
 	}
 	handler = "warn";
 	reads_with("{}", "may_lack = [\n  \"cgroup\",\n");

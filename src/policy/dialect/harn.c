@@ -140,6 +140,7 @@ static void read_handler(struct reader *r)
 	const char *const *words = field_words(KIND_PROTECTIONS);
 	const char *text = r->env ? r->env(variable) : NULL;
 	struct section *s = &r->policy->base;
+	enum field_id id;
 	size_t i = 0;
 
 	if (!text || s->f[F_PROFILE].number != PROFILE_WORKTREE)
@@ -155,10 +156,12 @@ static void read_handler(struct reader *r)
 		read_number(s, F_BACKEND, BACKEND_NONE, at);
 		return;
 	}
-	for (; *words; words++)
-		read_field_text(r, s,
-				handler_values[i].meaning == HANDLER_WARN ? F_MAY_LACK : F_REQUIRE,
-				str_from(*words), at);
+	id = handler_values[i].meaning == HANDLER_WARN ? F_MAY_LACK : F_REQUIRE;
+	for (int k = 0; words[k]; k++)
+		/* A network that is open to all has nothing to enforce. */
+		if (id == F_MAY_LACK || k != PROTECTION_NET ||
+		    s->f[F_NETWORK_MODE].number != NETWORK_PUBLIC)
+			read_field_text(r, s, id, str_from(words[k]), at);
 }
 
 static void read_profile(struct reader *r, const struct value *root)
@@ -168,7 +171,6 @@ static void read_profile(struct reader *r, const struct value *root)
 	read_number(&r->policy->base, F_PROFILE, PROFILE_WORKTREE, reader_at(r, root));
 	if (v)
 		read_field(r, &r->policy->base, F_PROFILE, v);
-	read_handler(r);
 }
 
 /* ---- files -------------------------------------------------------------- */
@@ -344,6 +346,7 @@ static void harn_read(struct reader *r, const struct value *root)
 	read_profile(r, root);
 	read_files(r, root);
 	read_levels(r, root);
+	read_handler(r);
 }
 
 const struct dialect dialect_harn = {
