@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -132,6 +133,48 @@ int path_resolve(struct arena *a, struct str path, const char *base, const char 
 		return -1;
 	*ret = finish(a, &w.out);
 	return *ret ? 0 : err_nomem(err);
+}
+
+/* `..` is taken back by text alone: true where that is what the kernel does. */
+static int leads_alike(struct arena *a, const char *path, const char *other, bool *ret,
+		       struct cordon_err *err)
+{
+	const char *one, *two;
+
+	if (path_resolve(a, str_from(path), "/", &one, err) < 0 ||
+	    path_resolve(a, str_from(other), "/", &two, err) < 0)
+		return -1;
+	*ret = strcmp(one, two) == 0;
+	return 0;
+}
+
+int path_follow(struct arena *a, const char *path, const char **ret, struct cordon_err *err)
+{
+	char part[PATH_MAX], target[PATH_MAX];
+	const char *next = NULL;
+	bool alike = true;
+
+	for (size_t folder = 0, n; !next && path[folder]; folder = n) {
+		ssize_t got;
+
+		n = folder + 1 + strcspn(path + folder + 1, "/");
+		if (n >= sizeof(part))
+			break;
+		memcpy(part, path, n);
+		part[n] = '\0';
+		got = readlink(part, target, sizeof(target));
+		if (got <= 0 || got == (ssize_t)sizeof(target))
+			continue;
+		part[folder] = '\0';
+		next = arena_printf(a, "%.*s%s", (int)got, target, path + n);
+		next = next ? path_normal(a, str_from(next), folder ? part : "/") : NULL;
+		if (!next)
+			return err_nomem(err);
+	}
+	if (next && leads_alike(a, path, next, &alike, err) < 0)
+		return -1;
+	*ret = alike ? next : NULL;
+	return 0;
 }
 
 /* A plan joins hundreds of paths, and asks thousands of times which lies in which. */

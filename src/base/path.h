@@ -14,6 +14,10 @@ char *path_normal(struct arena *a, struct str path, const char *base) MUST_USE;
  * before `..` is taken back, as the kernel does. */
 int path_resolve(struct arena *a, struct str path, const char *base, const char **ret,
 		 struct cordon_err *err) MUST_USE;
+/* The absolute `path` with what its first symbolic link says in that one's place; *ret is NULL
+ * where it holds none, and where a `..` behind another link is in the way. */
+int path_follow(struct arena *a, const char *path, const char **ret,
+		struct cordon_err *err) MUST_USE;
 /* `name` in the folder `base`; NULL without memory. */
 char *path_join(struct arena *a, const char *base, const char *name) MUST_USE;
 /* Is normal path `inner` the same as normal path `outer`, or below it? */

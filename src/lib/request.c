@@ -9,12 +9,30 @@
 
 #include "backend/native/programs.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "lib/git.h"
 #include "lib/held.h"
 #include "lib/links.h"
 #include "lib/mounts.h"
 #include "super/live.h"
+
+/* A policy by its name, and by each that the links on the way to it give it: the run sees
+ * those that lie in a writable root, but not the one outside that leads there.  Without them
+ * the next run would find another policy, or none. */
+static int add_policy(struct composition *c, struct plan_request *r, const char *path,
+		      struct cordon_err *err)
+{
+	for (int i = 0; i < MAX_POLICY_LINKS; i++) {
+		if (plan_paths_add(&c->arena, &r->policy_files, path, err) < 0 ||
+		    path_follow(&c->arena, path, &path, err) < 0)
+			return -1;
+		if (!path)
+			return 0;
+	}
+	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%s'",
+		       MAX_POLICY_LINKS, path);
+}
 
 /* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
  * holds for the next run, whatever this one has read. */
@@ -23,10 +41,8 @@ static int list_ceilings(struct composition *c, struct plan_request *r, struct c
 	const char *const homes[] = { r->home, r->own_home };
 
 	for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
-		if (homes[i] && plan_paths_add(&c->arena, &r->policy_files,
-					       arena_printf(&c->arena, "%s/" USER_CEILING,
-							    homes[i]),
-					       err) < 0)
+		if (homes[i] && add_policy(c, r, arena_printf(&c->arena, "%s/" USER_CEILING,
+							      homes[i]), err) < 0)
 			return -1;
 	return 0;
 }
@@ -46,9 +62,8 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			return -1;
 	}
 	for (size_t i = 0; i < c->n_sources; i++)
-		if (plan_paths_add(&c->arena, &r->policy_files,
-				   path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
-				   err) < 0)
+		if (add_policy(c, r, path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
+			       err) < 0)
 			return -1;
 	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)

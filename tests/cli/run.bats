@@ -1854,6 +1854,32 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	run ! grep -e 'warning' -e 'use --no-sandbox' <<<"$output"
 }
 
+@test "links in the workspace on the way to a ceiling are held" {
+	export XDG_CONFIG_HOME=$HOME/config
+	mkdir -p "$XDG_CONFIG_HOME/cordon" a real/cordon
+	printf '[commands]\nblock = ["id"]\n' >real/cordon/cordon.toml
+	ln -s ../b a/link
+	ln -s real/cordon/cordon.toml b
+	ln -s "$work/a/link" "$XDG_CONFIG_HOME/cordon/cordon.toml"
+	for act in 'rm a/link' 'mv a other' 'rm b' 'ln -sfn /dev/null b' 'mv real other'; do
+		run "$cordon" run -c "$act"
+		[ "$status" -ne 0 ]
+		run "$cordon" run -- id
+		[ "$status" -eq 126 ]
+	done
+	# By a folder that is a link, beside which others can be made.
+	rm -r "$XDG_CONFIG_HOME"
+	ln -s real folder
+	ln -s "$work/folder" "$XDG_CONFIG_HOME"
+	for act in 'rm folder' 'ln -sfn /tmp folder' 'mv real other'; do
+		run "$cordon" run -c "$act"
+		[ "$status" -ne 0 ]
+		run "$cordon" run -- id
+		[ "$status" -eq 126 ]
+	done
+	run -0 "$cordon" run -c 'echo x >folder/x; rm real/x; ln -s b c; rm c'
+}
+
 @test "what is required holds whatever backend and network are asked for" {
 	mkdir -p "$HOME/.config/cordon"
 	printf 'require = ["mount", "net"]\n' >"$HOME/.config/cordon/cordon.toml"

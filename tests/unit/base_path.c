@@ -119,6 +119,49 @@ static void test_resolve(void)
 	   "clean");
 }
 
+static void test_follow(void)
+{
+	static const char *const rows[][2] = {
+		{ "/d/f", NULL },	{ "/gone/f", NULL },	{ "/l/f", "/d/f" },
+		{ "/two/f", "/l/f" },	{ "/d/up", "/two/x" },	{ "/far/f", "/d/f" },
+		{ "/none", "/gone" },	{ "/back", NULL },
+	};
+	static const char *const made[] = { "loop", "back", "deep", "none", "far", "d/up", "two",
+					    "l", "d/sub", "d" };
+	char top[] = "/tmp/cordon-path-XXXXXX", real[PATH_MAX];
+	cleanup_arena struct arena a = ARENA(1 << 20);
+	struct cordon_err err;
+	const char *got;
+
+	if (!mkdtemp(top) || chdir(top) < 0 || !realpath(top, real))
+		abort();
+	make_dir("d");
+	make_dir("d/sub");
+	make_link("d", "l");
+	make_link("l", "two");
+	make_link("../two/x", "d/up");
+	make_link(arena_printf(&a, "%s/d", real), "far");
+	make_link("gone", "none");
+	make_link("d/sub", "deep");
+	make_link("deep/../f", "back");
+	make_link("loop", "loop");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *path = arena_printf(&a, "%s%s", real, rows[i][0]);
+
+		ok(path_follow(&a, path, &got, &err) == 0, "%s", rows[i][0]);
+		if (rows[i][1])
+			is_text(got, arena_printf(&a, "%s%s", real, rows[i][1]), "%s", rows[i][0]);
+		else
+			ok(!got, "%s", rows[i][0]);
+	}
+	got = "untouched";
+	ok(path_follow(&a, arena_printf(&a, "%s/loop", real), &got, &err) < 0, "a loop");
+	is_text(got, "untouched", "stores nothing");
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		ok(remove(made[i]) == 0, "%s is gone", made[i]);
+	ok(rmdir(top) == 0, "clean");
+}
+
 static void test_plain(void)
 {
 	static const char *const rows[][2] = {
@@ -139,6 +182,6 @@ static void test_plain(void)
 int main(void)
 {
 	return tap_run((struct tap_case[]){ TAP(test_normal), TAP(test_within), TAP(test_join),
-					    TAP(test_printed), TAP(test_resolve), TAP(test_plain),
-					    TAP_END });
+					    TAP(test_printed), TAP(test_resolve), TAP(test_follow),
+					    TAP(test_plain), TAP_END });
 }
