@@ -335,13 +335,15 @@ static int check_templates(struct composition *c, const struct section *s,
 	return 0;
 }
 
-/* A ceiling that is there and cannot be read stops everything. */
+/* A ceiling that is there and cannot be read stops everything; so does a link to one that is
+ * not. */
 static int compose_ceiling(struct composition *c, const char *path)
 {
 	struct cordon_err err;
 	struct policy ceiling;
+	struct stat st;
 
-	if (!path || (access(path, F_OK) < 0 && err_is_absence()))
+	if (!path || (lstat(path, &st) < 0 && err_is_absence()))
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;

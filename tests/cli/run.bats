@@ -1880,6 +1880,16 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	run -0 "$cordon" run -c 'echo x >folder/x; rm real/x; ln -s b c; rm c'
 }
 
+@test "a ceiling that is a link to nothing stops the run" {
+	mkdir -p "$HOME/.config/cordon"
+	ln -s gone.toml "$HOME/.config/cordon/cordon.toml"
+	unset XDG_CONFIG_HOME
+	run "$cordon" run -- touch ran
+	[ "$status" -eq 2 ]
+	[ ! -e ran ]
+	grep -q "cannot open '.*/.config/cordon/cordon.toml': No such file" <<<"$output"
+}
+
 @test "what is required holds whatever backend and network are asked for" {
 	mkdir -p "$HOME/.config/cordon"
 	printf 'require = ["mount", "net"]\n' >"$HOME/.config/cordon/cordon.toml"
