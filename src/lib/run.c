@@ -279,7 +279,10 @@ int cordon_run(const struct cordon_request *req, const struct cordon_run_options
 	run_result_init(&a.res);
 	if (composition_init(&c, req, err) < 0)
 		return -1;
-	if (o->size != sizeof(*o) || !req->n_command)
+	if (o->size != sizeof(*o))
+		return err_set(err, CORDON_E_USAGE,
+			       "the options are of another version of cordon.h");
+	if (!req->n_command)
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (compose_all(&c, req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);

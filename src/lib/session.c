@@ -104,7 +104,10 @@ static int read_options(const struct cordon_exec_options *o, struct composition 
 		.capture = o->capture,
 	};
 
-	if (o->size != sizeof(*o) || !o->command || !o->command[0])
+	if (o->size != sizeof(*o))
+		return err_set(err, CORDON_E_USAGE,
+			       "the options are of another version of cordon.h");
+	if (!o->command || !o->command[0])
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
 	if (!o->command[0][0])
 		return err_set(err, CORDON_E_USAGE, "the command is empty; name a program");

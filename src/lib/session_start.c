@@ -208,7 +208,8 @@ static int read_options(struct starting *s, struct cordon_err *err)
 	uint64_t owner = 0;
 
 	if (o->size != sizeof(*o))
-		return err_set(err, CORDON_E_USAGE, "options of another version");
+		return err_set(err, CORDON_E_USAGE,
+			       "the options are of another version of cordon.h");
 	if (o->name && !live_name_is_good(o->name))
 		return err_set(err, CORDON_E_USAGE,
 			       "--name takes letters, digits, '.', '_' and '-', not all digits and "

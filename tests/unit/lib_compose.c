@@ -457,6 +457,27 @@ static void test_requests_of_another_version(void)
 	cordon_answer_release(&answer);
 }
 
+static void test_options_of_another_version(void)
+{
+	static const char *const command[] = { "/bin/true", NULL };
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_run_options run = CORDON_RUN_OPTIONS;
+	struct cordon_exec_options exec = CORDON_EXEC_OPTIONS;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int code;
+
+	req.command = exec.command = command;
+	req.n_command = 1;
+	run.size++;
+	is_int(cordon_run(&req, &run, &code, &answer, &err), -1, "a run is refused");
+	is_text(err.msg, "the options are of another version of cordon.h", "said");
+	exec.size++;
+	is_int(cordon_session_exec("x", &exec, &code, &answer, &err), -1, "a command as well");
+	is_text(err.msg, "the options are of another version of cordon.h", "said");
+	cordon_answer_release(&answer);
+}
+
 static void test_home_and_directory_may_be_missing(void)
 {
 	enter();
@@ -486,5 +507,6 @@ int main(void)
 		TAP(test_options_do_not_bring_defaults_back),
 		TAP(test_the_order_of_options_does_not_matter), TAP(test_options_hold_in_phases),
 		TAP(test_wrong_settings_name_their_option), TAP(test_requests_of_another_version),
+		TAP(test_options_of_another_version),
 		TAP(test_home_and_directory_may_be_missing), TAP_END });
 }
