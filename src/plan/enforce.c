@@ -93,6 +93,27 @@ static const struct {
 	{ F_NETWORK_CONNECTIONS, "the gate: counted where they are accepted" },
 };
 
+/* What the supervisor keeps by itself, whatever the backend. */
+static const struct {
+	enum field_id id;
+	const char *by;
+} bare_rows[] = {
+	{ F_LIMITS_TIMEOUT, "timer, SIGTERM, then SIGKILL to the command's process group" },
+	{ F_LIMITS_OUTPUT, "counted where it is captured" },
+	{ F_ENV_PASS, "a new environment at execve" },
+	{ F_ENV_SET, "a new environment at execve" },
+	{ F_ENV_STRIP, "a new environment at execve" },
+	{ F_COMMANDS_BLOCK, "the words of the command, before it starts" },
+};
+
+static const char *find_bare(enum field_id id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bare_rows); i++)
+		if (bare_rows[i].id == id)
+			return bare_rows[i].by;
+	return "nothing: backend none";
+}
+
 static const char *find_of_network(enum field_id id, enum net_rung rung)
 {
 	if (rung == NET_OPEN)
@@ -115,7 +136,7 @@ const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enf
 	const char *by;
 
 	if (p->base.f[F_BACKEND].number == BACKEND_NONE && id > F_MAY_LACK)
-		return "nothing: backend none";
+		return find_bare(id);
 	by = str_is(field_table(id), "network") ? find_of_network(id, rung) : NULL;
 	if (by)
 		return by;

@@ -188,6 +188,9 @@ by() {
 	is "$(by limits.cpus)" ""
 	cordon explain --network public --no-sandbox
 	is "$(by files.write)" "nothing: backend none"
+	is "$(by limits.memory)" "nothing: backend none"
+	has "$(by limits.timeout)" "timer, SIGTERM"
+	is "$(by env.pass)" "a new environment at execve"
 }
 
 @test "on a lesser machine it is another one, and a refusal is said" {
