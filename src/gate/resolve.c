@@ -8,12 +8,7 @@
  *             from the network is parsed there: it can write no file, start no
  *             program, and holds no descriptor but its socket
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
-#ifdef __GLIBC__
-#include <nss.h>
-#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +20,9 @@
 
 #include "base/fd.h"
 #include "base/syscalls.h"
+#include "gate/ask.h"
 #include "gate/gate_priv.h"
 #include "gate/hosts.h"
-#include "gate/resolve_priv.h"
 #include "plan/landlock.h"
 #include "plan/seccomp.h"
 
@@ -84,61 +79,49 @@ static int confine(void)
 	return (int)syscall(SYS_seccomp, 1 /* SET_MODE_FILTER */, 0, &prog);
 }
 
-/* Every C library reads it, but not for a name with a dot at its end. */
-static void ask_hosts(const char *name, struct resolve_answer *ret)
+struct question {
+	const char *name;
+	struct name_servers servers;
+	struct resolve_answer *answer;
+};
+
+static void read_lines(const char *path, void (*take)(struct question *q, char *line),
+		       struct question *q)
 {
-	FILE *f = fopen("/etc/hosts", "re");
+	FILE *f = fopen(path, "re");
 	char *line = NULL;
 	size_t room = 0;
 
-	while (f && ret->n < MAX_NAME_ANSWERS && getline(&line, &room, f) > 0)
-		if (hosts_line_has(line, name, &ret->answers[ret->n]))
-			ret->n++;
+	while (f && getline(&line, &room, f) > 0)
+		take(q, line);
 	free(line);
 	if (f)
 		fclose(f);
 }
 
-/* With the dot, and so without the search list: a name is the one that the policy allowed. */
-static void ask_dns(const char *name, int family, struct resolve_answer *ret)
+static void take_host(struct question *q, char *line)
 {
-	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM }, *list = NULL;
-	char whole[MAX_HOST_NAME + 2];
+	struct resolve_answer *a = q->answer;
 
-	snprintf(whole, sizeof(whole), "%s.", name);
-	ret->failed = getaddrinfo(whole, NULL, &hints, &list) != 0;
-	for (struct addrinfo *i = list; i && ret->n < MAX_NAME_ANSWERS; i = i->ai_next) {
-		struct sockaddr_storage ss = { 0 };
-		uint16_t port;
-
-		if (i->ai_family != AF_INET && i->ai_family != AF_INET6)
-			continue;
-		memcpy(&ss, i->ai_addr, i->ai_addrlen);
-		addr_from_socket(&ss, &ret->answers[ret->n++], &port);
-	}
-	if (list)
-		freeaddrinfo(list);
+	if (a->n < MAX_NAME_ANSWERS && hosts_line_has(line, q->name, &a->answers[a->n]))
+		a->n++;
 }
 
+static void take_server(struct question *q, char *line)
+{
+	name_servers_read(&q->servers, line);
+}
+
+/* Both are read each time: they may change while a cordon lives. */
 static void ask(const char *name, struct resolve_answer *ret)
 {
-	ask_hosts(name, ret);
-	if (ret->n == 0)
-		ask_dns(name, AF_UNSPEC, ret);
-	/* A server that does not know of AAAA spoils both answers in musl. */
-	if (ret->failed)
-		ask_dns(name, AF_INET, ret);
-}
+	struct question q = { name, NAME_SERVERS, ret };
 
-/* What is compiled in; whatever else is configured would be loaded from files.  musl has
- * nothing else. */
-static int take_dns(void)
-{
-#ifdef __GLIBC__
-	return __nss_configure_lookup("hosts", "dns");
-#else
-	return 0;
-#endif
+	read_lines("/etc/hosts", take_host, &q);
+	if (ret->n)
+		return;
+	read_lines("/etc/resolv.conf", take_server, &q);
+	ask_servers(&q.servers, name, ret);
 }
 
 static _Noreturn void worker_main(int fd)
@@ -150,11 +133,10 @@ static _Noreturn void worker_main(int fd)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	if (dup2(fd, 3) != 3 || sys_close_range(4, ~0u) < 0 || close(0) < 0 ||
-	    close(1) < 0 || close(2) < 0 || chdir("/") < 0 ||
-	    take_dns() < 0 || confine() < 0)
+	    close(1) < 0 || close(2) < 0 || chdir("/") < 0 || confine() < 0)
 		_exit(1);
 	for (;;) {
-		struct resolve_answer answer = { .failed = false };
+		struct resolve_answer answer = { .n = 0 };
 		ssize_t n = recv(3, name, sizeof(name) - 1, 0);
 
 		if (n <= 0)

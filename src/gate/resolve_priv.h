@@ -6,7 +6,6 @@
 
 /* Of fixed size, in one message. */
 struct resolve_answer {
-	bool failed;
 	uint32_t n;
 	struct host_addr answers[MAX_NAME_ANSWERS];
 };

@@ -1,9 +1,10 @@
 /* DNS: the bytes as a question with every answer to it, as a TCP stream cut
- * into pieces, and as the text of a reverse name. */
+ * into pieces, as what a server replies to us, and as the text of a reverse name. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "gate/dns_answer.h"
+#include "gate/dns_reply.h"
 #include "gate/dns_stream.h"
 #include "policy/host.h"
 #include "target.h"
@@ -169,10 +170,44 @@ static void fuzz_reverse(struct str text)
 		BUG("two names for one address");
 }
 
+static void parse_reply(const unsigned char *msg, size_t n, const struct dns_asked *asked)
+{
+	struct host_addr addrs[3] = { 0 };
+	const struct host_addr none = { 0 };
+	size_t n_addrs = 99;
+	enum dns_reply reply = dns_reply_parse(msg, n, asked, addrs, 2, &n_addrs);
+
+	if (reply == DNS_REPLY_ADDRS ? n_addrs > 2 : n_addrs != 99)
+		BUG("addresses of a reply without any");
+	if (memcmp(&addrs[2], &none, sizeof(none)) != 0)
+		BUG("more addresses than there is room for");
+}
+
+/* As a whole, and as the records behind a head and a question that are right. */
+static void fuzz_reply(const uint8_t *data, size_t n)
+{
+	struct dns_asked asked;
+	unsigned char *msg;
+
+	if (!n || !dns_ask(0x1234, STR("a.test"), n % 2 ? DNS_TYPE_A : DNS_TYPE_AAAA, &asked))
+		return;
+	parse_reply(data, n, &asked);
+	msg = malloc(asked.n + n);
+	if (!msg)
+		return;
+	memcpy(msg, asked.b, asked.n);
+	memcpy(msg + asked.n, data, n);
+	msg[2] |= 0x80;
+	msg[7] = data[0] % 5;
+	parse_reply(msg, asked.n + n, &asked);
+	free(msg);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	fuzz_question(data, n);
 	fuzz_stream(data, n);
+	fuzz_reply(data, n);
 	fuzz_reverse((struct str){ (const char *)data, n });
 	return 0;
 }
