@@ -292,9 +292,29 @@ static int move(struct search *s, const void *how, const char *name, const char 
 	*ret = NULL;
 	if (strncmp(name, m->folder, n) != 0 || (n && name[n] && name[n] != '/'))
 		return 0;
+	/* HOME as a whole is moved for zsh alone. */
+	if (!n && strncmp(name, ".z", 2) != 0)
+		return 0;
 	name += n + (name[n] == '/');
 	*ret = *name ? path_join(&s->c->arena, m->to, name) : m->to;
 	return *ret ? 0 : err_nomem(s->err);
+}
+
+/* Then it is not moved, and all is done. */
+static int is_at_home(struct search *s, const struct move *m, bool *ret)
+{
+	const char *const homes[] = { s->r->home, s->r->own_home };
+
+	*ret = false;
+	for (size_t i = 0; i < ARRAY_SIZE(homes) && !*ret; i++) {
+		const char *at = homes[i] && *m->folder ?
+			path_join(&s->c->arena, homes[i], m->folder) : homes[i];
+
+		if (homes[i] && !at)
+			return err_nomem(s->err);
+		*ret = at && strcmp(m->to, at) == 0;
+	}
+	return 0;
 }
 
 /* The caller's own settings and keys, where it keeps them in a root. */
@@ -303,6 +323,7 @@ static int read_moved(struct search *s)
 	for (const struct moved_folder *f = moved_folders; f->variable; f++) {
 		const char *to = getenv(f->variable);
 		struct move m = { .folder = f->folder };
+		bool is_done;
 
 		if (!to || *to != '/')
 			continue;
@@ -312,7 +333,8 @@ static int read_moved(struct search *s)
 				return -1;
 			continue;
 		}
-		if (locate_all(s, move, &m, m.to) < 0)
+		if (is_at_home(s, &m, &is_done) < 0 ||
+		    (!is_done && locate_all(s, move, &m, m.to) < 0))
 			return -1;
 	}
 	return 0;
