@@ -111,8 +111,9 @@ static bool opens_much(const struct composition *c, const struct plan_request *r
 
 	if (id == F_NETWORK_HOST_PORTS)
 		return true;
+	/* A list of letters with a star behind each is all there is. */
 	if (id == F_ENV_PASS)
-		return strcmp(path, "*") == 0;
+		return str_find(item->text, '*') < MIN(item->text.n, 2);
 	if (is_credential(r, path))
 		return true;
 	if (id == F_FILES_READ)
@@ -120,41 +121,71 @@ static bool opens_much(const struct composition *c, const struct plan_request *r
 	return !is_beside(path, c->found) && !path_within(path, c->cwd);
 }
 
-void warn_of_found(const struct warner *w, const struct composition *c,
-		   const struct plan_request *r)
+/* A phase repeats what it takes over. */
+static bool is_of_base(const struct composition *c, enum field_id id, const struct item *item)
+{
+	const struct field_value *v = &c->policy.base.f[id];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (v->items[i].at.line == item->at.line && v->items[i].at.col == item->at.col)
+			return true;
+	return false;
+}
+
+/* Up to a length: who says a lot is told about all the same. */
+static void put_item(enum field_id id, const struct item *item, struct buf *line)
+{
+	if (line->n > MAX_DIAG_BYTES)
+		return;
+	buf_puts(line, line->n ? ", " : " ");
+	if (id == F_NETWORK_HOST_PORTS)
+		buf_printf(line, "%u", item->port);
+	else	/* plain, or it would wipe out what is told about it */
+		buf_put_plain(line, str_first(item->text, MIN(item->text.n, PATH_MAX)));
+	buf_printf(line, " (%s)", fields[id].key);
+	if (line->n > MAX_DIAG_BYTES)
+		buf_puts(line, " and more");
+}
+
+/* What one section says that is not to go unseen. */
+static void put_opened(const struct composition *c, const struct plan_request *r,
+		       const struct section *s, struct buf *line)
 {
 	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS,
 					     F_ENV_PASS, F_NETWORK_HOST_PORTS };
-	cleanup_buf struct buf line = BUF(MAX_DIAG_BYTES);
-	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		for (size_t k = 0; k < s->f[ids[i]].n; k++) {
+			const struct item *item = &s->f[ids[i]].items[k];
+
+			if (item->at.file && strcmp(item->at.file, c->found) == 0 &&
+			    opens_much(c, r, ids[i], item) &&
+			    (s == &c->policy.base || !is_of_base(c, ids[i], item)))
+				put_item(ids[i], item, line);
+		}
+}
+
+void warn_of_found(const struct warner *w, const struct composition *c,
+		   const struct plan_request *r)
+{
+	/* A byte of a name may take four. */
+	cleanup_buf struct buf line = BUF(16 * PATH_MAX), opened = BUF(8 * PATH_MAX);
 
 	if (!c->found || !w->tell)
 		return;
+	put_opened(c, r, &c->policy.base, &opened);
+	for (size_t i = 0; i < c->policy.n_phases; i++)
+		put_opened(c, r, &c->policy.phases[i].section, &opened);
 	buf_puts(&line, "warning: ");
 	buf_put_plain(&line, str_from(c->found));
 	buf_puts(&line, ", which was found and not named, opens");
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		const struct field_value *v = &c->policy.base.f[ids[i]];
-
-		for (size_t k = 0; k < v->n; k++)
-			if (v->items[k].at.file && strcmp(v->items[k].at.file, c->found) == 0 &&
-			    opens_much(c, r, ids[i], &v->items[k])) {
-				/* Or it would wipe out what is told about it. */
-				buf_puts(&line, any ? ", " : " ");
-				if (ids[i] == F_NETWORK_HOST_PORTS)
-					buf_printf(&line, "%u", v->items[k].port);
-				else
-					buf_put_plain(&line, v->items[k].text);
-				buf_printf(&line, " (%s)", fields[ids[i]].key);
-				any = true;
-			}
-	}
+	buf_puts(&line, buf_text(&opened));
 	buf_puts(&line, "; --policy says that this is meant, --no-policy leaves it out");
-	if (any && buf_ok(&line))
+	if (opened.n && buf_ok(&line))
 		w->tell(w->arg, buf_text(&line));
 }
 
-/* A phase repeats what it takes over. */
+/* The same of what was told before. */
 static bool is_told(const struct diags *d, struct place at)
 {
 	for (size_t i = 0; at.line && i < d->n; i++)

@@ -1030,8 +1030,20 @@ has_guard() {
 	run "$cordon" run -- true
 	warned
 	grep -qF " 5432 (network.host_ports)" <<<"$output"
+	# However much it says, letter by letter, and for later.
+	printf '[files]\nwrite = ["~"]\n[network]\nmode = "allowlist"\nhost_ports = [%s]\n' \
+		"$(seq -s, 9000 9099)" >cordon.toml
+	run "$cordon" run -- true
+	warned
+	grep -qF "opens $HOME (files.write), " <<<"$output"
+	grep -qF " and more; --policy says" <<<"$output"
+	printf '[env]\npass = ["D*", "LC_*"]\n[phase.p.env]\npass = ["*"]\n[phase.q.network]\n' >cordon.toml
+	printf 'mode = "allowlist"\nhost_ports = [5432]\n' >>cordon.toml
+	run "$cordon" run -- true
+	warned
+	grep -qF " opens D* (env.pass), * (env.pass), 5432 (network.host_ports);" <<<"$output"
 	# What projects usually say is nothing to be told.
-	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO"]\n' >cordon.toml
+	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO", "FOO_*"]\n' >cordon.toml
 	run "$cordon" run -- true
 	[ -z "$output" ]
 	rm cordon.toml
