@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,24 @@ static void walk_numbers(struct count *k, int proc, const char *path,
 		fd_close(&fd);
 }
 
+/* Private places are in memory, and nothing else but roots is writable.  The device does
+ * not tell: a file of an overlay may have another than its folder has, as what is mounted
+ * below a root and what lies in a subvolume of it.
+ * GAP: what lies on a tmpfs that is mounted below a root. */
+static bool is_on_disk(int dir, const char *name)
+{
+	cleanup_fd int fd = openat(dir, name, O_PATH | O_CLOEXEC);
+	struct statfs fs;
+
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
+}
+
 static void count_open_file(struct count *k, int dir, const char *name)
 {
 	struct stat st;
 
 	if (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode) && !st.st_nlink &&
-	    is_of_roots(k->c, st.st_dev) && add_inode(k->c, &st))
+	    (is_of_roots(k->c, st.st_dev) || is_on_disk(dir, name)) && add_inode(k->c, &st))
 		k->bytes += (int64_t)st.st_blocks * 512;
 }
 

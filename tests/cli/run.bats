@@ -691,6 +691,21 @@ cordon needs 80; raise it and try again" ]
 	json "d['limit'] is None and d['exit_code'] == 0"
 }
 
+@test "disk: files without a name on an overlay count, whatever their device" {
+	mkdir lower over
+	cat >script <<-'END'
+		mount -t tmpfs none over && mkdir over/upper over/work over/all &&
+			mount -t overlay -o lowerdir=lower,upperdir=over/upper,workdir=over/work \
+				none over/all && cd over/all || exit 99
+		"$1" run --disk 10M --json -- sh -c 'exec 3>f; rm f; head -c 4M /dev/zero >&3'
+		exec "$1" run --disk 10M --json -- sh -c \
+			'exec 3>f; rm f; head -c 60M /dev/zero >&3; sleep 9'
+	END
+	run unshare --map-root-user --mount sh script "$cordon"
+	[ "$status" != 99 ] || skip "no overlay in a user namespace"
+	[[ "${lines[0]}" = *'"limit":null'* && "${lines[1]}" = *'"limit":"disk"'* ]]
+}
+
 @test "disk: what cannot be counted is refused" {
 	mkdir deep
 	/usr/bin/python3 -c 'import os
