@@ -71,17 +71,25 @@ int64_t sock_count(int proc_fd)
 	return strncmp(text, key, sizeof(key) - 1) == 0 ? atoll(text + sizeof(key) - 1) : 0;
 }
 
-int64_t sock_count_strays(int proc_fd, int64_t n)
+/* Of one protocol, or of all where that is NULL. */
+static int64_t count_of(int proc_fd, const char *protocol)
 {
-	char text[8192], *line = text;
+	char text[8192], name[32], *line = text;
+	int64_t n = 0;
 	int of_one;
 
 	read_net(proc_fd, "1/net/protocols", text, sizeof(text));
 	/* A protocol has a line: its name, the size of a socket, how many there are. */
 	for (; (line = strchr(line, '\n')); line++)
-		if (sscanf(line, "%*s %*d %d", &of_one) == 1)
-			n -= of_one;
-	return MAX(n, 0);
+		if (sscanf(line, "%31s %*d %d", name, &of_one) == 2 &&
+		    (!protocol || strcmp(name, protocol) == 0))
+			n += of_one;
+	return n;
+}
+
+int64_t sock_count_strays(int proc_fd, int64_t n)
+{
+	return MAX(n - count_of(proc_fd, NULL), 0);
 }
 
 /* A number of a list that an attribute is. */
@@ -214,26 +222,29 @@ static bool ask(int fd, const void *what, size_t n)
 	return netlink_send(fd, &w) >= 0;
 }
 
-/* False: the kernel does not list all kinds. */
-static bool list_inet(int diag_fd, void *room, size_t size, struct sums *sums)
+static const struct inet_kind {
+	unsigned char family, protocol;
+	void (*add)(struct str body, struct sums *sums);
+	const char *name;	/* in /proc/net/protocols */
+	int64_t uncharged;	/* bytes that one may hold and nobody is charged for */
+} inet_kinds[] = {
+	{ AF_INET, IPPROTO_TCP, add_tcp, "TCP", SENDER_BYTES / CHARGED_PART },
+	{ AF_INET6, IPPROTO_TCP, add_tcp, "TCPv6", SENDER_BYTES / CHARGED_PART },
+	{ AF_INET, IPPROTO_UDP, add_udp, "UDP", SENDER_BYTES },
+	{ AF_INET6, IPPROTO_UDP, add_udp, "UDPv6", SENDER_BYTES },
+};
+
+/* False: the kernel does not list this kind. */
+static bool list_inet(int diag_fd, const struct inet_kind *kind, void *room, size_t size,
+		      struct sums *sums)
 {
-	static const struct {
-		unsigned char family, protocol;
-		void (*add)(struct str body, struct sums *sums);
-	} kinds[] = { { AF_INET, IPPROTO_TCP, add_tcp }, { AF_INET6, IPPROTO_TCP, add_tcp },
-		      { AF_INET, IPPROTO_UDP, add_udp }, { AF_INET6, IPPROTO_UDP, add_udp } };
-	bool whole = true;
+	const struct inet_diag_req_v2 all = { .sdiag_family = kind->family,
+					      .sdiag_protocol = kind->protocol,
+					      .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
+					      .idiag_states = UINT32_MAX };
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct inet_diag_req_v2 all = { .sdiag_family = kinds[i].family,
-						      .sdiag_protocol = kinds[i].protocol,
-						      .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
-						      .idiag_states = UINT32_MAX };
-
-		whole &= ask(diag_fd, &all, sizeof(all)) &&
-			 read_list(diag_fd, room, size, kinds[i].add, sums);
-	}
-	return whole;
+	return ask(diag_fd, &all, sizeof(all)) &&
+	       read_list(diag_fd, room, size, kind->add, sums);
 }
 
 int64_t sock_measure(int diag_fd, int64_t n, int64_t strays, void *room, size_t size)
@@ -246,7 +257,8 @@ int64_t sock_measure(int diag_fd, int64_t n, int64_t strays, void *room, size_t 
 
 	whole = ask(diag_fd, &all, sizeof(all)) &&
 		read_list(diag_fd, room, size, add_unix, &sums);
-	whole &= list_inet(diag_fd, room, size, &sums);
+	for (size_t i = 0; i < ARRAY_SIZE(inet_kinds); i++)
+		whole &= list_inet(diag_fd, &inet_kinds[i], room, size, &sums);
 	hidden = MAX(n - sums.n, 0);
 	/* Who waits to be accepted has sent nothing. */
 	closed = MAX(hidden - sums.n_waiting, 0);
@@ -256,10 +268,13 @@ int64_t sock_measure(int diag_fd, int64_t n, int64_t strays, void *room, size_t 
 	return sums.bytes + MIN(closed * SENDER_BYTES, sums.unlisted) + hidden * SOCK_BYTES;
 }
 
-int64_t sock_measure_uncharged(int diag_fd, int64_t strays, void *room, size_t size)
+int64_t sock_measure_uncharged(int diag_fd, int proc_fd, int64_t n, void *room, size_t size)
 {
 	struct sums sums = { .only_uncharged = true };
 
-	(void)list_inet(diag_fd, room, size, &sums);
-	return sums.bytes + strays * SENDER_BYTES;
+	for (size_t i = 0; i < ARRAY_SIZE(inet_kinds); i++)
+		if (!list_inet(diag_fd, &inet_kinds[i], room, size, &sums))
+			sums.bytes += count_of(proc_fd, inet_kinds[i].name) *
+				      inet_kinds[i].uncharged;
+	return sums.bytes + sock_count_strays(proc_fd, n) * SENDER_BYTES;
 }

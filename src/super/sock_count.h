@@ -22,6 +22,6 @@ int64_t sock_count_strays(int proc_fd, int64_t n);
 int64_t sock_measure(int diag_fd, int64_t n, int64_t strays, void *room, size_t size);
 /* Of those that no group of processes is charged for: connections that nobody has accepted
  * yet, what UDP holds, and what was sent and waits to be read as an error. */
-int64_t sock_measure_uncharged(int diag_fd, int64_t strays, void *room, size_t size);
+int64_t sock_measure_uncharged(int diag_fd, int proc_fd, int64_t n, void *room, size_t size);
 
 #endif

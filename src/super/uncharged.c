@@ -108,8 +108,7 @@ static bool has_buffers(struct uncharged *u, int64_t sockets, int64_t bytes)
 
 	if (u->diag_fd < 0 || sockets <= bytes / SOCK_MOST_BYTES || begin < u->sockets_due_us)
 		return false;
-	over = sock_measure_uncharged(u->diag_fd, sock_count_strays(u->proc_fd, sockets), room,
-				      sizeof(room)) > bytes;
+	over = sock_measure_uncharged(u->diag_fd, u->proc_fd, sockets, room, sizeof(room)) > bytes;
 	u->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
 	return over;
 }
