@@ -160,6 +160,8 @@ static int protect_path(struct reader *r, struct section *s, const struct item *
 	const char *const *set = field_words(KIND_PROTECT);
 	struct item *slot;
 
+	if (read_check_letters(r, root->text, root->text.s, root->at) < 0)
+		return -1;
 	if (!v->set)
 		for (; *set; set++)
 			if (read_field_text(r, s, F_FILES_PROTECT, str_from(*set), root->at) < 0)

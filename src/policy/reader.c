@@ -103,7 +103,8 @@ static bool holds_field(const struct member *m)
 	enum field_id id = field_find(m->key);
 
 	if (id != N_FIELDS)
-		return m->value.kind != VALUE_STRING || is_known(id, m->value.string);
+		return m->value.kind != VALUE_STRING || !field_words(fields[id].kind) ||
+		       is_known(id, m->value.string);
 	for (size_t i = 0; m->value.kind == VALUE_TABLE && i < m->value.table.n; i++) {
 		cleanup_buf struct buf key = BUF(256);
 
@@ -273,8 +274,7 @@ static int find_real(struct reader *r, struct str text, struct item *ret)
 	return 0;
 }
 
-/* Taken for a name, it would close nothing. */
-static int check_letters(struct reader *r, struct str text, const char *path, struct place at)
+int read_check_letters(struct reader *r, struct str text, const char *path, struct place at)
 {
 	char found = letters_find(text, path);
 
@@ -297,7 +297,7 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 		    has_part(text, ".."))
 			return diag_error(r->diags, ret->at,
 					  "'%.*s' can never match; write '**/NAME'", STR_FMT(text));
-		if (check_letters(r, text, NULL, ret->at) < 0)
+		if (read_check_letters(r, text, NULL, ret->at) < 0)
 			return -1;
 		return keep(r, text, ret);
 	}
@@ -309,7 +309,7 @@ static int item_path(struct reader *r, enum field_id id UNUSED, struct str text,
 	path = path_normal(r->policy->arena, text, r->base_dir);
 	if (!path)
 		return no_memory(r, ret->at);
-	if (check_letters(r, text, path, ret->at) < 0)
+	if (read_check_letters(r, text, path, ret->at) < 0)
 		return -1;
 	ret->text = str_from(path);
 	return find_real(r, text, ret);

@@ -41,6 +41,9 @@ int read_field(struct reader *r, struct section *s, enum field_id id, const stru
 /* The same from a text: a word or number, or one more entry of a list. */
 int read_field_text(struct reader *r, struct section *s, enum field_id id, struct str text,
 		    struct place at);
+/* For a path that may not be written or read: letters that are a pattern elsewhere would, taken
+ * for a name, close nothing.  What is there of the absolute `path` is a name; NULL: not known. */
+int read_check_letters(struct reader *r, struct str text, const char *path, struct place at);
 /* Set a number (or the place of a word) that the dialect worked out itself. */
 void read_number(struct section *s, enum field_id id, int64_t number, struct place at);
 /* Say that a list is written, though perhaps empty. */

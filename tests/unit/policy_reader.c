@@ -267,6 +267,10 @@ static void test_paths(void)
 		{ FILES "protect = [\"/no-such/[ab]/c\"]",
 		  "f:2:12: '/no-such/[ab]/c' holds '[', which is a letter of a name here; * is all "
 		  "that patterns have: write an entry for each name\n" },
+		/* a root to be read in one to be written is one more of these */
+		{ FILES "write = [\"/no-such\"]\nread = [\"/no-such/[ab]\"]",
+		  "f:3:9: '/no-such/[ab]' holds '[', which is a letter of a name here; * is all "
+		  "that patterns have: write an entry for each name\n" },
 		{ FILES "deny = [\"**/{{x}}\", \"**/a[\", \"/no-such/{a\"]", "" },
 		{ FILES "deny = [\"/a/*/../b\"]",
 		  "f:2:9: '/a/*/../b' holds '..' beside a '*'; remove it\n" },
