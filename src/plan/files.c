@@ -66,18 +66,16 @@ static void add_access_to(struct files *f, struct plan_mount *m, uint64_t rights
 /* More than the guard can hold; it begins with the command, which must not be there to see. */
 static bool is_overlong(const char *name)
 {
-	size_t n_parts = 0;
+	size_t n_parts = 0, n = 0;	/* parts, and bytes of the last */
+	const char *at = name;
 
-	if (strlen(name) > MAX_GUARD_NAME)
-		return true;
-	while (*(name += strspn(name, "/"))) {
-		size_t n = strcspn(name, "/");
-
-		if (n > NAME_MAX || ++n_parts > MAX_GUARD_PARTS)
+	for (; *at; at++) {
+		n = *at == '/' ? 0 : n + 1;
+		n_parts += n == 1;
+		if (n > NAME_MAX || n_parts > MAX_GUARD_PARTS)
 			return true;
-		name += n;
 	}
-	return false;
+	return at - name > MAX_GUARD_NAME;
 }
 
 void files_add_guarded(struct files *f, struct plan_guarded guarded)
