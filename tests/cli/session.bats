@@ -778,6 +778,8 @@ for fd in (0, 1, 2):
 	start
 	"$cordon" session phase s small
 	run -137 inside /usr/bin/python3 -c "$held"
+	# It has told how the command ended before it is gone itself.
+	soon nothing_lives
 }
 
 # Makes processes until one is refused: n is how many.
