@@ -6,26 +6,13 @@
  */
 #include "gate/dns.h"
 
+#include "gate/dns_wire.h"
+
 #define FLAG_QR		0x8000
 #define FLAG_TC		0x0200
 #define FLAG_RD		0x0100
 #define FLAG_CD		0x0010
 #define OPT_FLAG_DO	0x8000
-
-/* What is left of the message. */
-struct reader {
-	const unsigned char *p;
-	size_t n;
-};
-
-static bool read_skip(struct reader *r, size_t n)
-{
-	if (r->n < n)
-		return false;
-	r->p += n;
-	r->n -= n;
-	return true;
-}
 
 static bool read_u8(struct reader *r, unsigned *ret)
 {
@@ -33,14 +20,6 @@ static bool read_u8(struct reader *r, unsigned *ret)
 		return false;
 	*ret = r->p[0];
 	return read_skip(r, 1);
-}
-
-static bool read_u16(struct reader *r, uint16_t *ret)
-{
-	if (r->n < 2)
-		return false;
-	*ret = (uint16_t)(r->p[0] << 8 | r->p[1]);
-	return read_skip(r, 2);
 }
 
 /* Bytes of the name at the start, with its root; 0 when there is none.  A

@@ -5,6 +5,8 @@
  */
 #include "gate/dns_answer.h"
 
+#include "gate/dns_wire.h"
+
 #define FLAG_QR		0x8000
 #define FLAG_TC		0x0200
 #define FLAG_RD		0x0100
@@ -135,8 +137,7 @@ size_t dns_answer_addr(const struct dns_question *q, const unsigned char addr[4]
 	return write_reply(q, &reply, out, max);
 }
 
-/* The labels of a text, each with its length before it; 0 if it is no name. */
-static size_t write_name(struct str name, char out[DNS_MAX_NAME])
+size_t dns_write_name(struct str name, unsigned char out[DNS_MAX_NAME])
 {
 	size_t n = 0;
 
@@ -147,7 +148,7 @@ static size_t write_name(struct str name, char out[DNS_MAX_NAME])
 
 		if (!len || len > MAX_HOST_LABEL)
 			return 0;
-		out[n++] = (char)len;
+		out[n++] = (unsigned char)len;
 		memcpy(out + n, name.s, len);
 		n += len;
 		if (len == name.n)
@@ -161,12 +162,12 @@ static size_t write_name(struct str name, char out[DNS_MAX_NAME])
 size_t dns_answer_ptr(const struct dns_question *q, struct str name, uint32_t ttl_s, void *out,
 		      size_t max)
 {
-	char data[DNS_MAX_NAME];
-	size_t n = write_name(name, data);
+	unsigned char data[DNS_MAX_NAME];
+	size_t n = dns_write_name(name, data);
 	struct reply reply = {
 		.type = DNS_TYPE_PTR,
 		.ttl_s = ttl_s,
-		.data = { data, n },
+		.data = { (const char *)data, n },
 	};
 
 	return n ? write_reply(q, &reply, out, max) : dns_answer_error(q, DNS_SERVFAIL, out, max);

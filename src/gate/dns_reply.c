@@ -1,6 +1,8 @@
 /* DNS as a client (see dns_reply.h).  Run by a worker of the resolver. */
 #include "gate/dns_reply.h"
 
+#include "gate/dns_wire.h"
+
 #define FLAG_QR		0x8000
 #define FLAG_TC		0x0200
 #define FLAG_RD		0x0100
@@ -21,26 +23,14 @@ bool dns_ask(uint16_t id, struct str name, enum dns_type type, struct dns_asked 
 {
 	struct dns_asked asked = { .n = 0 };
 	unsigned char *out = asked.b;
-	size_t n = DNS_HEADER;
+	size_t n = dns_write_name(name, out + DNS_HEADER);
 
-	if (!name.n || name.n > MAX_HOST_NAME)
+	if (!n)
 		return false;
+	n += DNS_HEADER;
 	put_u16(out, id);
 	put_u16(out + 2, FLAG_RD);
 	put_u16(out + 4, 1);
-	for (struct str rest = name;;) {
-		size_t end = str_find(rest, '.');
-
-		if (!end || end > MAX_HOST_LABEL)
-			return false;
-		out[n++] = (unsigned char)end;
-		memcpy(out + n, rest.s, end);
-		n += end;
-		if (end == rest.n)
-			break;
-		rest = str_from_pos(rest, end + 1);
-	}
-	out[n++] = 0;
 	put_u16(out + n, type);
 	put_u16(out + n + 2, DNS_CLASS_IN);
 	asked.n = n + 4;
@@ -49,31 +39,6 @@ bool dns_ask(uint16_t id, struct str name, enum dns_type type, struct dns_asked 
 }
 
 /* ---- the reply ----------------------------------------------------------- */
-
-/* What is left of it. */
-struct reader {
-	const unsigned char *p;
-	size_t n;
-};
-
-static bool read_skip(struct reader *r, size_t n)
-{
-	if (r->n < n)
-		return false;
-	r->p += n;
-	r->n -= n;
-	return true;
-}
-
-static bool read_u16(struct reader *r, unsigned *ret)
-{
-	const unsigned char *p = r->p;
-
-	if (!read_skip(r, 2))
-		return false;
-	*ret = (unsigned)(p[0] << 8 | p[1]);
-	return true;
-}
 
 /* Whose a record is does not count: the server has followed every alias. */
 static bool read_name(struct reader *r)
@@ -108,7 +73,7 @@ static bool repeats(struct reader *r, const unsigned char *question, size_t n)
 }
 
 struct record {
-	unsigned type, klass, n;
+	uint16_t type, klass, n;
 	const unsigned char *data;
 };
 
@@ -149,7 +114,7 @@ enum dns_reply dns_reply_parse(const void *msg, size_t n, const struct dns_asked
 {
 	const unsigned char *end = asked->b + asked->n;
 	unsigned type = (unsigned)(end[-4] << 8 | end[-3]);
-	unsigned head[DNS_HEADER / 2];	/* id, flags, and how many of each kind follow */
+	uint16_t head[DNS_HEADER / 2];	/* id, flags, and how many of each kind follow */
 	struct reader r = { msg, n };
 
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)

@@ -201,7 +201,8 @@ static bool has_link(int home, const char *name)
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
 	cleanup_fd int fd = (int)syscall(SYS_openat2, home, name, &how, sizeof(how));
 
-	return fd < 0 && errno == ELOOP;
+	/* What cannot be told is looked at as if it were one. */
+	return fd < 0 && !err_is_absence();
 }
 
 struct home {
@@ -271,8 +272,10 @@ static int read_links(struct search *s, const char *path)
 	cleanup_fd int dir = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	const struct home home = { path, dir };
 
-	if (dir < 0)
+	if (!path || (dir < 0 && (err_is_absence() || errno == EACCES)))
 		return 0;	/* no links, then */
+	if (dir < 0)
+		return err_sys(s->err, CORDON_E_HOST, "cannot look for links in '%s'", path);
 	listing_read(&s->names, dir);
 	return locate_all(s, follow, &home, path);
 }

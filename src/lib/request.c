@@ -241,8 +241,6 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-#define MAX_NAME_SERVERS	(64u << 10)	/* bytes of their list */
-
 /* The host's list of name servers, where a link leads out of /etc to it, as that of who writes
  * it anew at each change does: its folder is not there inside. */
 static void try_read_name_servers(struct composition *c, struct plan_request *r)
@@ -255,7 +253,7 @@ static void try_read_name_servers(struct composition *c, struct plan_request *r)
 	if (c->policy.base.f[F_NETWORK_MODE].number == NETWORK_PUBLIC && is_link(path) &&
 	    path_resolve(&c->arena, str_from(path), "/", &real, &ignored) == 0 &&
 	    !path_within(real, "/etc") &&
-	    fd_read_file(real, MAX_NAME_SERVERS, &c->arena, &text, &ignored) == 0)
+	    fd_read_file(real, MAX_SERVER_LIST, &c->arena, &text, &ignored) == 0)
 		r->name_servers = text.s;
 }
 
