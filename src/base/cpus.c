@@ -1,6 +1,13 @@
 /* Which CPUs tasks run on; see cpus.h. */
 #include "base/cpus.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
 void cpus_read(cpu_set_t *ret)
 {
 	/* More than fit. */
@@ -16,6 +23,30 @@ void cpus_pick(const cpu_set_t *from, int64_t n, cpu_set_t *ret)
 			CPU_SET(i, ret);
 			n--;
 		}
+}
+
+bool cpus_say_idle(const char *loadavg, int n_cpus)
+{
+	const char *at = strchr(loadavg, '/');
+	char *end;
+	long n_running;
+
+	/* "0.00 0.01 0.05 1/211 4711": how many run stands before the slash. */
+	while (at && at > loadavg && at[-1] != ' ')
+		at--;
+	if (!at || at == loadavg)
+		return false;
+	n_running = strtol(at, &end, 10);
+	return *end == '/' && n_running > 0 && n_running < n_cpus;
+}
+
+bool cpus_have_idle(const cpu_set_t *all)
+{
+	cleanup_fd int fd = openat(AT_FDCWD, "/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128] = "";
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 &&
+	       cpus_say_idle(text, CPU_COUNT(all));
 }
 
 void cpus_part(const cpu_set_t *all, pid_t other)

@@ -2,11 +2,13 @@
  *
  * The kernel often puts a new task behind the one that made it, and leaves it there
  * for longer than both have to do while another CPU is idle.  Where two are to work
- * at the same time, it is told so. */
+ * at the same time, it is told so; but not where others are at work, too, whom it knows
+ * better. */
 #ifndef BASE_CPUS_H
 #define BASE_CPUS_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +18,10 @@
 void cpus_read(cpu_set_t *ret);
 /* The first so many of them. */
 void cpus_pick(const cpu_set_t *from, int64_t n, cpu_set_t *ret);
+/* Is one of so many idle, by the text of /proc/loadavg?  We are one who runs. */
+bool cpus_say_idle(const char *loadavg, int n_cpus);
+/* The same for these, now. */
+bool cpus_have_idle(const cpu_set_t *all);
 /* Let another task, which has these, run beside this one, if there is a CPU for it.
  * A hint: it takes the rest back by cpus_use(). */
 void cpus_part(const cpu_set_t *all, pid_t other);

@@ -1,6 +1,7 @@
 /* The names in a folder; see listing.h. */
 #include "base/listing.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -34,19 +35,31 @@ static bool lists_all(int dir)
 	return false;
 }
 
+/* FNV-1a of the name in small letters, cut to the marks there are. */
+static size_t mark_of(struct str name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < name.n; i++)
+		hash = (hash ^ (uint32_t)tolower((unsigned char)name.s[i])) * 16777619u;
+	return (hash ^ hash >> 16) % (64 * LISTING_MARKS);
+}
+
 /* False: there is no room; or it is none of ASCII, and a file system that folds the
  * case of letters may take it for one that is. */
-static bool add(struct listing *l, const char *name)
+static bool add(struct listing *l, unsigned char type, const char *name)
 {
-	size_t n = strlen(name) + 1;
+	size_t n = strlen(name) + 1, mark = mark_of(str_from(name));
 
 	for (const char *at = name; *at; at++)
 		if ((unsigned char)*at >= 0x80)
 			return false;
-	if (n > sizeof(l->names) - l->n)
+	if (n + 1 > sizeof(l->names) - l->n)
 		return false;
-	memcpy(l->names + l->n, name, n);
-	l->n += n;
+	l->names[l->n] = (char)type;
+	memcpy(l->names + l->n + 1, name, n);
+	l->n += n + 1;
+	l->marks[mark / 64] |= 1ull << mark % 64;
 	return true;
 }
 
@@ -59,7 +72,7 @@ static bool read_names(struct listing *l, int dir)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(entries + at);
 
-			if (!add(l, e->d_name))
+			if (!add(l, e->d_type, e->d_name))
 				return false;
 			at += e->d_reclen;
 		}
@@ -72,15 +85,38 @@ void listing_read(struct listing *l, int dir)
 	cleanup_fd int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
 
 	l->n = 0;
+	memset(l->marks, 0, sizeof(l->marks));
 	l->whole = fd >= 0 && lists_all(fd) && read_names(l, fd);
+}
+
+static enum listing_kind kind_of(unsigned char type)
+{
+	if (type == DT_UNKNOWN)
+		return LISTING_UNSURE;
+	return type == DT_LNK ? LISTING_LINK : LISTING_OTHER;
+}
+
+enum listing_kind listing_find(const struct listing *l, struct str name)
+{
+	enum listing_kind found = LISTING_NONE;
+	size_t mark = mark_of(name);
+
+	if (!l->whole)
+		return LISTING_UNSURE;
+	if (!(l->marks[mark / 64] & 1ull << mark % 64))
+		return LISTING_NONE;
+	for (const char *at = l->names; at < l->names + l->n; at += strlen(at + 1) + 2) {
+		if (strncasecmp(at + 1, name.s, name.n) != 0 || at[1 + name.n])
+			continue;
+		/* One in another case of its letters may be something else. */
+		if (found != LISTING_NONE)
+			return LISTING_UNSURE;
+		found = kind_of((unsigned char)*at);
+	}
+	return found;
 }
 
 bool listing_lacks(const struct listing *l, const char *name)
 {
-	if (!l->whole)
-		return false;
-	for (const char *at = l->names; at < l->names + l->n; at += strlen(at) + 1)
-		if (strcasecmp(at, name) == 0)
-			return false;
-	return true;
+	return listing_find(l, str_from(name)) == LISTING_NONE;
 }

@@ -1,11 +1,60 @@
 /* Names of files; see name.h. */
 #include "base/name.h"
 
-/* Characters that HFS+ takes no notice of, as git knows them. */
+#include <string.h>
+
+#include "base/macros.h"
+
+/* What file systems that fold the case of letters take no notice of: HFS+, as git knows it, and
+ * ext4, f2fs and tmpfs (Default_Ignorable_Code_Point; fs/unicode/mkutf8data.c). */
 static bool is_ignored(uint32_t c)
 {
-	return (c >= 0x200c && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x206a && c <= 0x206f) || c == 0xfeff;
+	static const uint32_t ranges[][2] = {
+		{ 0xad, 0xad },		{ 0x34f, 0x34f },	{ 0x61c, 0x61c },
+		{ 0x115f, 0x1160 },	{ 0x17b4, 0x17b5 },	{ 0x180b, 0x180f },
+		{ 0x200b, 0x200f },	{ 0x202a, 0x202e },	{ 0x2060, 0x206f },
+		{ 0x3164, 0x3164 },	{ 0xfe00, 0xfe0f },	{ 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },	{ 0xfff0, 0xfff8 },	{ 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a },	{ 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+/* The letters of ASCII that it folds to, where it does, in as many bytes as its own or less:
+ * statuses C and F of Unicode's CaseFolding.txt. */
+static const char *find_letters(uint32_t c)
+{
+	static const struct {
+		uint32_t c;
+		const char *letters;
+	} folds[] = {
+		{ 0xdf, "ss" },		{ 0x17f, "s" },		{ 0x1e9e, "ss" },
+		{ 0x212a, "k" },	{ 0xfb00, "ff" },	{ 0xfb01, "fi" },
+		{ 0xfb02, "fl" },	{ 0xfb03, "ffi" },	{ 0xfb04, "ffl" },
+		{ 0xfb05, "st" },	{ 0xfb06, "st" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folds); i++)
+		if (folds[i].c == c)
+			return folds[i].letters;
+	return NULL;
+}
+
+/* Returns the bytes written. */
+static size_t fold_wide(uint32_t c, struct str bytes, char *out)
+{
+	const char *letters = find_letters(c);
+
+	if (is_ignored(c))
+		return 0;
+	if (letters)
+		bytes = str_from(letters);
+	memcpy(out, bytes.s, bytes.n);
+	return bytes.n;
 }
 
 size_t name_fold(struct str name, char *out)
@@ -21,13 +70,8 @@ size_t name_fold(struct str name, char *out)
 		if (bytes == 1)
 			out[n++] = *name.s >= 'A' && *name.s <= 'Z' ? (char)(*name.s | 32) :
 								       *name.s;
-		else if (c == 0x17f)	/* long s */
-			out[n++] = 's';
-		else if (c == 0x212a)	/* the sign of kelvin */
-			out[n++] = 'k';
-		else if (!is_ignored(c))
-			for (size_t i = 0; i < bytes; i++)
-				out[n++] = name.s[i];
+		else
+			n += fold_wide(c, str_first(name, bytes), out + n);
 		name = str_from_pos(name, bytes);
 	}
 	return n;

@@ -177,6 +177,19 @@ int path_follow(struct arena *a, const char *path, const char **ret, struct cord
 	return 0;
 }
 
+int path_follow_all(struct arena *a, const char *path, path_act_fn *act, void *data,
+		    struct cordon_err *err)
+{
+	for (int i = 0; i <= MAX_LINKS; i++) {
+		if (act(data, path, err) < 0 || path_follow(a, path, &path, err) < 0)
+			return -1;
+		if (!path)
+			return 0;
+	}
+	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%s'",
+		       MAX_LINKS, path);
+}
+
 /* A plan joins hundreds of paths, and asks thousands of times which lies in which. */
 char *path_join(struct arena *a, const char *base, const char *name)
 {

@@ -51,3 +51,17 @@ bool program_is_multi_call(struct str name)
 	}
 	return false;
 }
+
+size_t program_shell(const char *text, const char *ret_words[MAX_SHELL_WORDS])
+{
+	size_t n = 0;
+
+	ret_words[n++] = "/bin/sh";
+	ret_words[n++] = "-c";
+	/* Else the shell takes it for options of its own. */
+	if (*text == '-' || *text == '+')
+		ret_words[n++] = "--";
+	ret_words[n++] = text;
+	ret_words[n] = NULL;
+	return n;
+}

@@ -27,4 +27,8 @@ extern const char *const program_multi_calls[];
  * (busybox.static)? */
 bool program_is_multi_call(struct str name);
 
+/* The words of `/bin/sh -c TEXT`, behind which is NULL; returns how many. */
+#define MAX_SHELL_WORDS	5
+size_t program_shell(const char *text, const char *ret_words[MAX_SHELL_WORDS]);
+
 #endif

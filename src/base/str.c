@@ -65,6 +65,12 @@ bool str_glob(struct str pattern, struct str text)
 
 	while (t < text.n) {
 		if (p < pattern.n && pattern.s[p] == '*') {
+			struct str rest = str_from_pos(pattern, p + 1);
+
+			/* Behind the last one is the end of the text. */
+			if (str_find(rest, '*') == rest.n)
+				return rest.n <= text.n - t &&
+				       memcmp(text.s + text.n - rest.n, rest.s, rest.n) == 0;
 			star = p++;
 			mark = t;
 		} else if (p < pattern.n && pattern.s[p] == text.s[t]) {

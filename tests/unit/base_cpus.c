@@ -59,7 +59,27 @@ static void test_part(void)
 	waitpid(pid, NULL, 0);
 }
 
+static void test_idle(void)
+{
+	static const char *const wrong[] = { "", "/", "1/2", " /2", "0.00 0.01 0.05 x/2 3",
+					     "0.00 0.01 0.05 0/2 3", "0.00 0.01 0.05 -1/2 3",
+					     "0.00 0.01 0.05 1 2 3" };
+	cpu_set_t all, one;
+
+	ok(cpus_say_idle("0.00 0.01 0.05 1/211 4711\n", 2), "only we run");
+	ok(!cpus_say_idle("0.00 0.01 0.05 2/211 4711\n", 2), "somebody else, too");
+	ok(!cpus_say_idle("0.00 0.01 0.05 1/211 4711\n", 1), "there is one CPU");
+	ok(cpus_say_idle("9.00 9.01 9.05 12/911 4711\n", 16), "some of many run");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		ok(!cpus_say_idle(wrong[i], 64), "'%s' tells nothing", wrong[i]);
+	cpus_read(&all);
+	cpus_pick(&all, 1, &one);
+	ok(!cpus_have_idle(&one), "of the one that we run on");
+	ok(!cpus_have_idle(&(cpu_set_t){ { 0 } }), "of none");
+}
+
 int main(void)
 {
-	return tap_run((struct tap_case[]){ TAP(test_pick), TAP(test_part), TAP_END });
+	return tap_run((struct tap_case[]){ TAP(test_pick), TAP(test_part), TAP(test_idle),
+					    TAP_END });
 }

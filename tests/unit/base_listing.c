@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/fd.h"
@@ -53,6 +54,56 @@ static void test_names(void)
 	ok(!listing_lacks(&l, ".env"), "in another case of its letters it may be there");
 	ok(!listing_lacks(&l, ".") && !listing_lacks(&l, ".."), "the folder itself");
 	ok(unlink(".Env") == 0 && unlink("a") == 0, "clean");
+}
+
+static enum listing_kind kind(const struct listing *l, const char *name)
+{
+	return listing_find(l, str_from(name));
+}
+
+static void test_kinds(void)
+{
+	struct listing l;
+
+	make_file("file");
+	ok(mkdir("folder", 0700) == 0 && symlink("file", "link") == 0 &&
+	   symlink("nowhere", "Both") == 0, "made");
+	make_file("both");
+	read_top(&l);
+	is_int(kind(&l, "link"), is_listed() ? LISTING_LINK : LISTING_UNSURE, "a link");
+	is_int(kind(&l, "file"), is_listed() ? LISTING_OTHER : LISTING_UNSURE, "a file");
+	is_int(kind(&l, "folder"), is_listed() ? LISTING_OTHER : LISTING_UNSURE, "a folder");
+	is_int(kind(&l, "none"), is_listed() ? LISTING_NONE : LISTING_UNSURE, "nothing");
+	is_int(kind(&l, "both"), LISTING_UNSURE, "two that differ in the case of a letter");
+	is_int(listing_find(&l, (struct str){ "link/below", 4 }),
+	       is_listed() ? LISTING_LINK : LISTING_UNSURE, "a part of a path");
+	ok(unlink("file") == 0 && rmdir("folder") == 0 && unlink("link") == 0 &&
+	   unlink("Both") == 0 && unlink("both") == 0, "clean");
+}
+
+/* Each finds its own mark, and the few that share one are told apart. */
+static void test_marks(void)
+{
+	int n_wrong = 0;
+	struct listing l;
+	char name[16];
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		make_file(name);
+	}
+	read_top(&l);
+	for (int i = 0; i < 400; i++) {
+		enum listing_kind want = i < 200 ? LISTING_OTHER : LISTING_NONE;
+
+		snprintf(name, sizeof(name), "%c%d", i % 2 ? 'n' : 'N', i);
+		n_wrong += kind(&l, name) != (is_listed() ? want : LISTING_UNSURE);
+	}
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		unlink(name);
+	}
+	is_int(n_wrong, 0, "of four hundred names");
 }
 
 /* A file system that folds letters takes the Kelvin sign for a k. */
@@ -107,7 +158,8 @@ int main(void)
 
 	if (!mkdtemp(top) || chdir(top) < 0)
 		abort();
-	rc = tap_run((struct tap_case[]){ TAP(test_names), TAP(test_names_that_may_be_others),
+	rc = tap_run((struct tap_case[]){ TAP(test_names), TAP(test_kinds), TAP(test_marks),
+					  TAP(test_names_that_may_be_others),
 					  TAP(test_too_many), TAP(test_what_cannot_be_read),
 					  TAP_END });
 	if (rmdir(top) < 0)

@@ -119,6 +119,29 @@ static void test_resolve(void)
 	   "clean");
 }
 
+static int add_name(void *data, const char *path, struct cordon_err *err)
+{
+	struct buf *names = data;
+
+	buf_printf(names, "%s ", strrchr(path, '/') + 1);
+	return strcmp(strrchr(path, '/'), "/stop") == 0 ? err_set(err, CORDON_E_BUG, "stop") : 0;
+}
+
+/* Each name of a link to a link, in turn. */
+static void check_follow_all(struct arena *a, const char *folder)
+{
+	cleanup_buf struct buf names = BUF(256);
+	struct cordon_err err;
+
+	ok(path_follow_all(a, arena_printf(a, "%s/two", folder), add_name, &names, &err) == 0,
+	   "all names");
+	is_text(buf_text(&names), "two l d ", "in turn");
+	ok(path_follow_all(a, arena_printf(a, "%s/stop", folder), add_name, &names, &err) < 0 &&
+	   err.code == CORDON_E_BUG, "stops where it is told to");
+	ok(path_follow_all(a, arena_printf(a, "%s/loop", folder), add_name, &names, &err) < 0 &&
+	   err.code == CORDON_E_POLICY, "a loop");
+}
+
 static void test_follow(void)
 {
 	static const char *const rows[][2] = {
@@ -157,6 +180,7 @@ static void test_follow(void)
 	got = "untouched";
 	ok(path_follow(&a, arena_printf(&a, "%s/loop", real), &got, &err) < 0, "a loop");
 	is_text(got, "untouched", "stores nothing");
+	check_follow_all(&a, real);
 	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
 		ok(remove(made[i]) == 0, "%s is gone", made[i]);
 	ok(rmdir(top) == 0, "clean");

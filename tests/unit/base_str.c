@@ -40,9 +40,42 @@ static void test_utf8_is_strict(void)
 	ok(!str_is_utf8(STR("a\xe2\x82")), "cut off");
 }
 
+static bool matches(const char *pattern, const char *text)
+{
+	if (!*pattern)
+		return !*text;
+	if (*pattern == '*')
+		return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
+	return *pattern == *text && matches(pattern + 1, text + 1);
+}
+
+/* The number in base three, by these letters. */
+static void spell(unsigned n, const char *letters, char *out)
+{
+	for (; n; n /= 3)
+		*out++ = letters[n % 3];
+	*out = '\0';
+}
+
+static void test_glob_by_all_short_ones(void)
+{
+	char pattern[8], text[8];
+	int n_wrong = 0;
+
+	for (unsigned i = 0; i < 243; i++)
+		for (unsigned k = 0; k < 243; k++) {
+			spell(i, "*ab", pattern);
+			spell(k, "bab", text);
+			n_wrong += str_glob(str_from(pattern), str_from(text)) !=
+				   matches(pattern, text);
+		}
+	is_int(n_wrong, 0, "as by the simplest way");
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
-		TAP(test_glob_matches_any_bytes), TAP(test_distance_counts_edits),
+		TAP(test_glob_matches_any_bytes), TAP(test_glob_by_all_short_ones),
+		TAP(test_distance_counts_edits),
 		TAP(test_numbers_take_digits_only), TAP(test_utf8_is_strict), TAP_END });
 }
