@@ -47,6 +47,12 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 		v->instead = (struct host_addr){ .b = { 127, 0, 0, 1 } };
 		return;
 	}
+	/* Who asks for the name has not said which port is meant. */
+	if (!q->port) {
+		refuse(v, "no port of " NET_HOST_NAME " is in network.host_ports",
+		       "--host-port PORT");
+		return;
+	}
 	snprintf(reason, sizeof(reason), "port %u of %s is not in network.host_ports", q->port,
 		 NET_HOST_NAME);
 	snprintf(hint, sizeof(hint), "--host-port %u", q->port);
@@ -118,8 +124,9 @@ static void check_dialled(const struct plan_net *net, const struct decide_questi
 		 buf_text(&name), special ? special : "denied");
 	/* In a public network a rule that allows something would forbid the rest. */
 	if (net->match.mode == NETWORK_PUBLIC)
-		snprintf(hint, sizeof(hint), "--connect-to %s:%u:%s:%u", buf_text(&name), q->port,
-			 buf_text(&name), q->port);
+		snprintf(hint, sizeof(hint), q->host->addr.is_v6 ?
+			 "--connect-to [%s]:%u:[%s]:%u" : "--connect-to %s:%u:%s:%u",
+			 buf_text(&name), q->port, buf_text(&name), q->port);
 	else
 		snprintf(hint, sizeof(hint), "--allow-host %s", buf_text(&name));
 	refuse(v, reason, hint);

@@ -120,11 +120,12 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 
 	if (!name || !sources)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
+	/* Its room is counted already: a file that cannot be read must not leave the old one. */
+	c->sources = sources;
 	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
 		return diag_error(&c->diags, (struct place){ c->option, 0, 0 },
 				  "%s; name a policy that can be read", err.msg);
 	ret->name = name;
-	c->sources = sources;
 	c->sources[c->n_sources++] = name;
 	return 0;
 }

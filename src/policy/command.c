@@ -78,6 +78,14 @@ static bool has_operators(struct str text)
 	return false;
 }
 
+/* No program is called NAME=value without a folder before it: a shell takes that for itself. */
+static bool is_assignment(struct str word)
+{
+	size_t equals = str_find(word, '=');
+
+	return equals < word.n && shell_is_name(str_first(word, equals));
+}
+
 static int refuse(char why[COMMAND_WHY], const char *text)
 {
 	snprintf(why, COMMAND_WHY, "%s", text);
@@ -115,6 +123,9 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 	r.has_operators = has_operators(text);
 	if (!r.has_operators && !command_base_name(r.words[0]).n)
 		return refuse(why, "the pattern names a directory: name a program");
+	if (!r.has_operators && is_assignment(r.words[0]))
+		return refuse(why, "the pattern begins with a variable and would block nothing: "
+			      "begin with the program");
 	*ret = r;
 	return 0;
 }

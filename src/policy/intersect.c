@@ -65,6 +65,9 @@ static int pick(struct merge *m, const struct field_value *kept, const struct fi
 	struct str text;
 
 	*ret = *kept;
+	/* Of two that say the same, who wrote it counts and not a default: no option lifts it. */
+	if (kept->number == cut->number && !kept->at.line && cut->at.line)
+		ret->at = cut->at;
 	if (!m->cuts || kept->number == cut->number)
 		return 0;
 	if (value_text(m->id, cut, m->arena, &text) < 0)

@@ -101,6 +101,18 @@ static void deny(const struct matcher *m, struct match_verdict *v, enum denial w
 }
 #pragma GCC diagnostic pop
 
+/* Behind an IPv6 address without brackets a port would be a part of another address. */
+static void deny_port(const struct matcher *m, struct match_verdict *v, const struct host *h,
+		      const char *name, unsigned port)
+{
+	char digits[16];
+
+	snprintf(digits, sizeof(digits), "%u", port);
+	deny(m, v, DENY_PORT, name, digits);
+	if (h->is_addr && h->addr.is_v6)
+		snprintf(v->hint, sizeof(v->hint), "--allow-host [%s]:%u", name, port);
+}
+
 /* All rules of a list, or those for every port alone. */
 static int make_set(const struct field_value *v, bool every_port, struct arena *a,
 		    const struct host_set **ret, struct cordon_err *err)
@@ -214,7 +226,6 @@ void matcher_check_host(const struct matcher *m, const struct host *h, unsigned 
 {
 	cleanup_buf struct buf name = BUF(512);
 	const struct host_rule *rule;
-	char digits[16];
 
 	*v = (struct match_verdict){ .allowed = false };
 	host_print(h, &name);
@@ -224,11 +235,11 @@ void matcher_check_host(const struct matcher *m, const struct host *h, unsigned 
 	} else if (rule) {
 		deny_by_rule(m, v, DENY_RULE, buf_text(&name), rule);
 	} else if (m->mode == NETWORK_ALLOWLIST && !host_set_find(m->allow, h, port, false)) {
-		bool other_port = host_set_find(m->allow, h, 0, false);
-
-		snprintf(digits, sizeof(digits), "%u", port);
-		deny(m, v, other_port ? DENY_PORT : h->is_addr ? DENY_ADDRESS : DENY_NOT_LISTED,
-		     buf_text(&name), digits);
+		if (host_set_find(m->allow, h, 0, false))
+			deny_port(m, v, h, buf_text(&name), port);
+		else
+			deny(m, v, h->is_addr ? DENY_ADDRESS : DENY_NOT_LISTED, buf_text(&name),
+			     "");
 	} else if (h->is_addr || check_answers(m, buf_text(&name), port, answers, n_answers, v)) {
 		v->allowed = true;
 	}

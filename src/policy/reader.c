@@ -11,6 +11,7 @@
 #include "policy/letters.h"
 #include "policy/proxy.h"
 #include "policy/quantity.h"
+#include "policy/template.h"
 
 /* ---- what is wrong ------------------------------------------------------ */
 
@@ -116,7 +117,15 @@ static bool holds_field(const struct member *m)
 	return false;
 }
 
-void read_check_top(struct reader *r, const struct value *root, const char *own)
+static bool is_one_of(struct str key, const char *const *words)
+{
+	while (*words && !str_is(key, *words))
+		words++;
+	return *words;
+}
+
+void read_check_top(struct reader *r, const struct value *root, const char *own,
+		    const char *const *inner)
 {
 	const char *const words[] = { own, NULL };
 
@@ -129,6 +138,9 @@ void read_check_top(struct reader *r, const struct value *root, const char *own)
 		if (r->n_guesses++ < 4 * MAX_DIAGS && read_nearest(m->key, words))
 			diag_error(r->diags, at, "unknown key '%.*s'; did you mean '%s'?",
 				   STR_FMT(m->key), own);
+		else if (is_one_of(m->key, inner))
+			diag_error(r->diags, at, "'%.*s' would be ignored here; write it into "
+				   "'%s'", STR_FMT(m->key), own);
 		else if (holds_field(m))
 			diag_error(r->diags, at, "'%.*s' belongs to cordon.toml, and would be "
 				   "ignored here; name the dialect that this is",
@@ -377,27 +389,13 @@ static int item_endpoint(struct reader *r, enum field_id id, struct str text, st
 	return 0;
 }
 
-static bool is_env_char(char c, bool first)
-{
-	return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       (!first && c >= '0' && c <= '9');
-}
-
-static bool is_env_name(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if (!is_env_char(name.s[i], i == 0))
-			return false;
-	return name.n > 0;
-}
-
 static int item_env_name(struct reader *r, enum field_id id, struct str text, struct item *ret)
 {
 	struct str stem = text;
 
 	if (str_ends(stem, "*"))
 		stem.n--;
-	if (stem.n ? !is_env_name(stem) : !text.n)
+	if (stem.n ? !variable_is_name(stem) : !text.n)
 		return diag_error(r->diags, ret->at,
 				  "'%.*s' in %s is no variable's name; write NAME or PREFIX*",
 				  STR_FMT(text), fields[id].key);
@@ -407,7 +405,7 @@ static int item_env_name(struct reader *r, enum field_id id, struct str text, st
 static int item_env_glob(struct reader *r, enum field_id id, struct str text, struct item *ret)
 {
 	for (size_t i = 0; i < text.n; i++)
-		if (text.s[i] != '*' && !is_env_char(text.s[i], false))
+		if (text.s[i] != '*' && !variable_has_char(text.s[i], false))
 			return diag_error(r->diags, ret->at,
 					  "'%.*s' in %s is no variable's name; write letters, "
 					  "digits, _ and *",
@@ -516,15 +514,18 @@ int read_map_entry(struct reader *r, struct section *s, enum field_id id, struct
 {
 	struct item item = { .at = at };
 	const char *copy = arena_strndup(r->policy->arena, value.s, value.n);
+	char why[TEMPLATE_WHY];
 	struct item *slot;
 
-	if (!is_env_name(name))
+	if (!variable_is_name(name))
 		return diag_error(r->diags, at,
 				  "'%.*s' in %s is no variable's name; write letters, digits and _",
 				  STR_FMT(name), fields[id].key);
 	if (memchr(value.s, '\0', value.n))
 		return diag_error(r->diags, at, "the value of '%.*s' holds a NUL byte; remove it",
 				  STR_FMT(name));
+	if (template_check(value, why) < 0)
+		return diag_error(r->diags, at, "the value of '%.*s' %s", STR_FMT(name), why);
 	read_list_start(s, id, at);
 	if (check_room(r, &s->f[id], id, at) < 0)
 		return -1;

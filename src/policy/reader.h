@@ -67,8 +67,10 @@ int read_strings(struct reader *r, const struct value *v, const char *key,
 void read_check_keys(struct reader *r, const struct value *table, const char *const *known,
 		     const char *where);
 /* The same for the top of a file that is another program's but for the key `own`: report
- * what is written for `own`, or is a field of cordon.toml, and would be ignored. */
-void read_check_top(struct reader *r, const struct value *root, const char *own);
+ * what is written for `own`, is one of the keys `inner` that belong into it, or is a field
+ * of cordon.toml, and would be ignored. */
+void read_check_top(struct reader *r, const struct value *root, const char *own,
+		    const char *const *inner);
 /* The word of `words` (ends with NULL) nearest to a misspelt one, or NULL. */
 const char *read_nearest(struct str word, const char *const *words);
 

@@ -16,7 +16,7 @@ static const struct {
 
 static enum url_fault refuse(char why[HOST_WHY], const char *what)
 {
-	snprintf(why, HOST_WHY, "invalid URL: %s", what);
+	snprintf(why, HOST_WHY, "%s", what);
 	return URL_INVALID;
 }
 
@@ -162,7 +162,7 @@ static enum url_fault parse(struct str text, struct url *u, char why[HOST_WHY])
 		return fault;
 	n = parse_scheme(text, u);
 	if (!n) {
-		snprintf(why, HOST_WHY, "URL has no scheme");
+		snprintf(why, HOST_WHY, "it has no scheme");
 		return URL_NO_SCHEME;
 	}
 	text = str_from_pos(text, n);

@@ -102,6 +102,14 @@ allow = ["**.a.example", "*.b.example"]'
 	has "$out" "${long:0:1000} ${long:0:900}"
 }
 
+@test "match: what is wrong with a URL is said once" {
+	printf '[network]\nallow = ["a.example"]\n' >p.toml
+	cordon policy match --policy p.toml 'http://a.example\@b' a.example/x
+	is "$status" 1
+	is "$out" "denied: invalid URL: it has a backslash
+denied: invalid URL: it has no scheme"
+}
+
 @test "intersect: the strictest of both" {
 	printf '[network]\nallow = ["*.a.example", "b.example"]\n[limits]\nmemory = "1G"\n' >a.toml
 	printf '[network]\nallow = ["x.a.example", "c.example"]\ndeny = ["b.example"]\n' >b.toml
@@ -250,6 +258,16 @@ denied: the policy is not valid"
 	refused 1:11 "backend none enforces nothing" 'backend = "none"\n'
 }
 
+@test "check: a file that cannot be read says nothing about the others" {
+	printf '[network]\nmode = "public"\n' >good.toml
+	printf '[network]\nmode = "pubic"\n' >bad.toml
+	cordon check missing.toml good.toml bad.toml
+	is "$status" 2
+	has "$err" "cannot open 'missing.toml'"
+	has "$err" "bad.toml:2:8: "
+	is "$(wc -l <.err)" 2
+}
+
 @test "check: what only this machine lacks" {
 	printf 'require = ["landlock"]\n' >p.toml
 	cordon_without landlock check p.toml
@@ -262,6 +280,28 @@ denied: the policy is not valid"
 	cordon_without net check p.toml
 	is "$status" 1
 	has "$err" "p.toml:1:1: the policy needs net"
+}
+
+# shellcheck disable=SC2016  # they are expanded by cordon
+@test "check: a value of env.set that does not say what it looks like" {
+	for text in 'A:-$\{B}' 'A:-$\{B:-c}' 'A B' '' ':-x' 'A-b' 'A?x' '1A' '\{A}' ' A '; do
+		printf '[env]\nset = { V = "${%s}" }\n' "${text//\\/}" >p.toml
+		cordon check p.toml
+		is "$status" 1
+		has "$err" "p.toml:2:9: the value of 'V' takes '\${"
+		has "$err" "write \${NAME} or \${NAME:-plain text}"
+	done
+	printf '[environment.env]\nA = "${B:-${C}}"\n' >task.toml
+	cordon check task.toml
+	is "$status" 1
+	has "$err" "task.toml:2:1: the value of 'A' takes '\${B}', whose default holds another"
+	printf '[env]\nset = { V = "a ${B' >p.toml
+	printf '" }\n' >>p.toml
+	cordon check p.toml
+	has "$err" "p.toml:2:9: the value of 'V' has '\${' without '}'"
+	printf '[env]\nset = { V = "$A ${A:-} ${HOME}/$${B:-x:-y}}" }\n' >p.toml
+	cordon check p.toml
+	is "$status" 0
 }
 
 @test "check: neither the caller's place nor its variables are the machine's" {

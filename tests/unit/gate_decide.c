@@ -134,6 +134,40 @@ static void test_verdicts(void)
 		check_row(&rows[i]);
 }
 
+/* What somebody writes because of a hint must allow what was refused, and nothing else. */
+static void test_hints(void)
+{
+	static const struct {
+		const char *policy, *host;
+		unsigned port;
+		const char *hint;
+	} hints[] = {
+		{ ALLOW("\"a.test:443\""), "a.test", 80, "--allow-host a.test:80" },
+		{ ALLOW("\"8.8.8.8:443\""), "8.8.8.8", 80, "--allow-host 8.8.8.8:80" },
+		{ ALLOW("\"[2606:2800::1]:443\""), "2606:2800::1", 80,
+		  "--allow-host [2606:2800::1]:80" },
+		{ ALLOW("\"a.test\""), "2606:2800::1", 80, "--allow-host 2606:2800::1" },
+		{ PUBLIC, "10.0.0.1", 80, "--connect-to 10.0.0.1:80:10.0.0.1:80" },
+		{ PUBLIC, "fd00::1", 80, "--connect-to [fd00::1]:80:[fd00::1]:80" },
+		{ ALLOW("\"a.test\""), NET_HOST_NAME, 80, "--host-port 80" },
+		{ ALLOW("\"a.test\""), NET_HOST_NAME, 0, "--host-port PORT" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		cleanup_arena struct arena a = ARENA(8 << 20);
+		const struct plan_net *net = read_net(&a, hints[i].policy, NULL, 0);
+		struct host host;
+		struct decide_question q = { .host = &host, .port = hints[i].port };
+		struct decide_verdict v;
+		char why[HOST_WHY];
+
+		ok(host_parse(str_from(hints[i].host), &host, why) == 0, "%s", why);
+		decide(net, &q, &v);
+		ok(!v.allowed, "%s", hints[i].host);
+		is_text(v.why.hint, hints[i].hint, "%s", hints[i].host);
+	}
+}
+
 static void test_the_operators_word(void)
 {
 	cleanup_arena struct arena a = ARENA(8 << 20);
@@ -193,6 +227,7 @@ static void test_datagrams(void)
 
 int main(void)
 {
-	return tap_run((struct tap_case[]){ TAP(test_verdicts), TAP(test_the_operators_word),
-					    TAP(test_datagrams), TAP_END });
+	return tap_run((struct tap_case[]){ TAP(test_verdicts), TAP(test_hints),
+					    TAP(test_the_operators_word), TAP(test_datagrams),
+					    TAP_END });
 }

@@ -603,6 +603,8 @@ static void test_patterns_that_mean_nothing_are_refused(void)
 	ok(command_rule_parse(STR(" \t\n"), &memory, &r, why) < 0, "blank");
 	ok(command_rule_parse(STR("\xc2\xa0"), &memory, &r, why) < 0, "a Unicode space");
 	ok(command_rule_parse(STR("/usr/bin/"), &memory, &r, why) < 0, "a directory");
+	ok(command_rule_parse(STR("A=1 curl"), &memory, &r, why) < 0 && strstr(why, "variable"),
+	   "a variable in front, which no program is called");
 	ok(command_rule_parse((struct str){ "a\0b", 3 }, &memory, &r, why) < 0, "a NUL byte");
 	memset(large, 'x', sizeof(large));
 	ok(command_rule_parse((struct str){ large, MAX_COMMAND_WORD + 1 }, &memory, &r, why) < 0,
@@ -610,6 +612,8 @@ static void test_patterns_that_mean_nothing_are_refused(void)
 	is_int((long long)r.n_words, 77, "untouched on failure");
 	ok(command_rule_parse((struct str){ large, MAX_COMMAND_WORD }, &memory, &r, why) == 0,
 	   "as long as may be");
+	ok(command_rule_parse(STR("./a=1"), &memory, &r, why) == 0, "a program with = in its name");
+	ok(command_rule_parse(STR("env A=1 curl"), &memory, &r, why) == 0, "a variable for env");
 }
 
 static bool argv_matches(const char *pattern, const char *const *argv)

@@ -9,13 +9,28 @@
 #include "policy/dialect/dialect.h"
 #include "policy/print.h"
 
-static int add(struct reader *r, enum host_form form, struct str text, struct place at)
+static int refuse(struct reader *r, struct str entry, const char *why, struct place at)
+{
+	/* A URL may hold a password. */
+	bool shown = str_find(entry, '@') == entry.n && str_find(entry, '/') == entry.n;
+
+	return diag_error(r->diags, at, "network.allowed_domains: %s%.*s%s %s; write NAME, "
+			  "*.NAME or *", shown ? "'" : "an entry",
+			  STR_FMT(shown ? entry : STR("")), shown ? "'" : "", why);
+}
+
+/* `name` is the entry, or what is behind its star. */
+static int add(struct reader *r, enum host_form form, struct str entry, struct str name,
+	       struct place at)
 {
 	struct host_rule rule;
+	struct host host;
 	char why[HOST_WHY];
 
-	if (host_rule_make(form, text, r->policy->arena, &rule, why) < 0)
-		return diag_error(r->diags, at, "network.allowed_domains: %s", why);
+	if (host_parse(name, &host, why) == 0 && host.is_addr)
+		return refuse(r, entry, "is an address, which no rule of this dialect names", at);
+	if (host_rule_make(form, name, r->policy->arena, &rule, why) < 0)
+		return refuse(r, entry, why, at);
 	return read_host(r, &r->policy->base, F_NETWORK_ALLOW, &rule, at);
 }
 
@@ -34,8 +49,8 @@ static int take_domain(struct reader *r, struct str text, struct place at, void 
 		return add_text(r, "*", at) | add_text(r, "0.0.0.0/0", at) |
 		       add_text(r, "::/0", at);
 	if (str_starts(text, "*."))
-		return add(r, HOST_BELOW, str_from_pos(text, 2), at);
-	return add(r, HOST_AT_OR_BELOW, text, at);
+		return add(r, HOST_BELOW, text, str_from_pos(text, 2), at);
+	return add(r, HOST_AT_OR_BELOW, text, text, at);
 }
 
 int dialect_add_domain(struct reader *r, struct str text, struct place at)
@@ -55,7 +70,7 @@ static void ai_harness_read(struct reader *r, const struct value *root)
 			   "a line ---, name the dialect that this is, or use --no-policy");
 		return;
 	}
-	read_check_top(r, root, "network");
+	read_check_top(r, root, "network", known);
 	if (network && network->kind != VALUE_NULL &&
 	    read_expect(r, network, VALUE_TABLE, "network"))
 		read_check_keys(r, network, known, " in network");

@@ -25,11 +25,13 @@ static const struct {
 	{ "max_file_size_mb", F_LIMITS_FILE_SIZE, MB, 100 },
 };
 
+/* The first of these may be keys of something else, where they stand alone. */
+#define N_COMMON_KEYS	3
 static const char *const sandbox_keys[] = {
-	"enabled", "mode", "max_memory_mb", "max_cpu_seconds", "max_processes", "max_file_size_mb",
-	"network_access", "allow_network", "allowed_hosts", "blocked_ports", "docker_image",
-	"allowed_paths", "blocked_commands", "env_passthrough", "strip_env", "resource_limits",
-	"network", NULL };
+	"enabled", "mode", "network", "max_memory_mb", "max_cpu_seconds", "max_processes",
+	"max_file_size_mb", "network_access", "allow_network", "allowed_hosts", "blocked_ports",
+	"docker_image", "allowed_paths", "blocked_commands", "env_passthrough", "strip_env",
+	"resource_limits", NULL };
 static const char *const limit_keys[] = { "max_memory_mb", "max_cpu_seconds", "max_processes",
 					  "max_file_size_mb", NULL };
 static const char *const network_keys[] = { "allow_network", "allowed_hosts", "blocked_ports",
@@ -173,7 +175,7 @@ static void openharness_read(struct reader *r, const struct value *root)
 	const struct value *image = value_find(sandbox, "docker_image");
 	bool off;
 
-	read_check_top(r, root, "sandbox");
+	read_check_top(r, root, "sandbox", sandbox_keys + N_COMMON_KEYS);
 	if (!sandbox || !read_expect(r, sandbox, VALUE_TABLE, "sandbox"))
 		return;
 	r->base_dir = r->cwd;
