@@ -48,7 +48,6 @@
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_HELD_LINKS		1024		/* in folders that are protected */
 #define MAX_SERVER_LIST		(64u << 10)	/* bytes of a list of name servers */
-#define MAX_POLICY_LINKS	40		/* on the way to a policy; as the kernel */
 #define MAX_GUARD_PARTS		64		/* components of one */
 #define MAX_PEEK_HELD		(64u << 10)	/* bytes of a client kept until judged */
 #define MAX_PEEK_LINE		(16u << 10)	/* of a line that may become a request */

@@ -94,17 +94,35 @@ static const char *resolve(struct search *s, struct str path, const char *base)
 	return real;
 }
 
-/* The name and what it leads to: a link can be taken away, and its name be given to
- * something else. */
-static int add_file(struct search *s, struct str path, const char *base)
+struct names {
+	struct search *s;
+	struct plan_paths *list;
+};
+
+static int add_name(void *data, const char *path, struct cordon_err *err UNUSED)
+{
+	const struct names *n = data;
+
+	if (strcmp(path, n->s->dot) == 0 || !compose_is_writable(n->s->c, path))
+		return 0;
+	return add(n->s, n->list, path);
+}
+
+/* What it leads to, and each name on the way: a link can be taken away, and its name be given
+ * to something else. */
+static int add_names(struct search *s, struct plan_paths *list, struct str path, const char *base)
 {
 	const char *real = resolve(s, path, base), *name;
+	struct names n = { s, list };
 
-	if (real && compose_is_writable(s->c, real) && add(s, &s->r->git_files, real) < 0)
+	if (real && add_name(&n, real, s->err) < 0)
 		return -1;
 	path = expand(s, path, &base);
 	name = path.n ? path_normal(&s->c->arena, path, base) : NULL;
-	return name && compose_is_writable(s->c, name) ? add(s, &s->r->git_files, name) : 0;
+	if (!name)
+		return 0;
+	return real ? path_follow_all(&s->c->arena, name, add_name, &n, s->err) :
+		      add_name(&n, name, s->err);
 }
 
 /* ---- a configuration -------------------------------------------------------------- */
@@ -208,7 +226,7 @@ static int read_entry(struct search *s, const char *file, struct str section, st
 	if (is_hooks && str_ends(value, "/_"))
 		value.n -= 2;
 	base = is_hooks ? s->worktree : folder_of(&s->c->arena, file);
-	return base ? add_file(s, value, base) : err_nomem(s->err);
+	return base ? add_names(s, &s->r->git_files, value, base) : err_nomem(s->err);
 }
 
 /* `[section "sub"]`, with an entry behind it perhaps: what is left of the line. */
@@ -302,7 +320,8 @@ static int read_folders(struct search *s, const char *folder)
 	if (read_text(s, file, &text) < 0)
 		return -1;
 	common = resolve(s, str_trim(text), folder);
-	if (common && (read_folder(s, common) < 0 || add_worktrees(s, common) < 0))
+	if (common && (add_names(s, &s->r->git_folders, str_trim(text), folder) < 0 ||
+		       read_folder(s, common) < 0 || add_worktrees(s, common) < 0))
 		return -1;
 	return read_folder(s, folder) < 0 ? -1 : add_worktrees(s, folder);
 }
@@ -310,7 +329,7 @@ static int read_folders(struct search *s, const char *folder)
 /* The folder of git that `dot` is, or says: NULL where there is none. */
 static int find_folder(struct search *s, const char *root, const char **ret)
 {
-	struct str text = STR("");
+	struct str text = STR(""), path = STR("");
 	mode_t mode;
 
 	*ret = NULL;
@@ -318,10 +337,13 @@ static int find_folder(struct search *s, const char *root, const char **ret)
 	    (S_ISREG(mode) && read_text(s, s->dot, &text) < 0))
 		return -1;
 	if (S_ISDIR(mode))
-		*ret = resolve(s, str_from(s->dot), "/");
+		path = str_from(s->dot);
 	else if (str_starts(text, "gitdir:"))
-		*ret = resolve(s, str_trim(str_from_pos(text, strlen("gitdir:"))), root);
-	return 0;
+		path = str_trim(str_from_pos(text, strlen("gitdir:")));
+	*ret = resolve(s, path, root);
+	if (!*ret || strcmp(*ret, s->dot) == 0)
+		return 0;
+	return add_names(s, &s->r->git_folders, path, root);
 }
 
 static int read_root(struct search *s, const char *root)

@@ -25,6 +25,7 @@ struct search {
 	struct composition *c;
 	struct plan_request *r;
 	const char *set;		/* that is looked for */
+	const char *at;			/* the folder or name where links are looked for */
 	struct listing names;		/* in the root that is */
 	struct cordon_err *err;
 };
@@ -59,24 +60,29 @@ static int judge_closed(struct search *s, const char *path)
 		       "cordon (chmod u+rwx)", path, at);
 }
 
-static bool has_root_in(const struct search *s, const char *path)
+static bool has_in(const struct search *s, enum field_id id, const char *path)
 {
-	const struct field_value *write = &s->c->policy.base.f[F_FILES_WRITE];
+	const struct field_value *roots = &s->c->policy.base.f[id];
 
-	for (size_t i = 0; i < write->n; i++)
-		if (path_within(write->items[i].text.s, path))
+	for (size_t i = 0; i < roots->n; i++)
+		if (path_within(roots->items[i].text.s, path))
 			return true;
 	return false;
 }
 
-static int hold(struct search *s, const char *path, const char *folder)
+static bool has_root_in(const struct search *s, const char *path)
+{
+	return has_in(s, F_FILES_WRITE, path);
+}
+
+static int hold(struct search *s, const char *path)
 {
 	struct plan_held_link *links;
 
 	if (s->r->n_held_links == MAX_HELD_LINKS)
 		return err_set(s->err, CORDON_E_HOST,
 			       "files.protect: there are over %d links in protected folders, the "
-			       "last in '%s'", MAX_HELD_LINKS, folder);
+			       "last in '%s'", MAX_HELD_LINKS, s->at);
 	links = arena_grow(&s->c->arena, s->r->held_links, s->r->n_held_links,
 			   &s->r->cap_held_links, sizeof(*links));
 	if (!links)
@@ -86,19 +92,46 @@ static int hold(struct search *s, const char *path, const char *folder)
 	return 0;
 }
 
-/* By the link's own name: all links on the way are held with what they lead to.  Nothing is
- * to be done for what cannot be written, or is held with the folder. */
+/* What cannot be written needs no holding; and a root is meant to be written. */
+static int hold_one(void *data, const char *path, struct cordon_err *err UNUSED)
+{
+	struct search *s = data;
+
+	return compose_is_writable(s->c, path) && !has_root_in(s, path) ? hold(s, path) : 0;
+}
+
+struct way {
+	struct search *s;
+	const char *folder, *real;	/* from a link in this to that */
+	bool is_told;			/* by names alone */
+};
+
+/* What lies in the folder is held with it. */
+static int hold_outside(void *data, const char *path, struct cordon_err *err)
+{
+	struct way *w = data;
+
+	w->is_told |= strcmp(path, w->real) == 0;
+	return path_within(path, w->folder) ? 0 : hold_one(w->s, path, err);
+}
+
+/* By each name on the way, wherever it ends: a link in a root could be led elsewhere, though it
+ * leads out of there, and inside none is seen that lies outside and leads back.  What names
+ * cannot tell is found by the link's own. */
 static int add_link(struct search *s, const char *folder, const char *name)
 {
-	const char *link = path_join(&s->c->arena, folder, name), *real;
+	const char *link = path_join(&s->c->arena, folder, name);
+	struct way w = { .s = s, .folder = folder };
 
 	if (!link)
 		return err_nomem(s->err);
-	if (path_resolve(&s->c->arena, str_from(link), "/", &real, s->err) < 0)
+	if (path_resolve(&s->c->arena, str_from(link), "/", &w.real, s->err) < 0)
 		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
-	if (!compose_is_writable(s->c, real) || path_within(real, folder) || has_root_in(s, real))
+	if (has_root_in(s, w.real))
 		return 0;
-	return hold(s, link, folder);
+	if (path_follow_all(&s->c->arena, link, hold_outside, &w, s->err) < 0)
+		return -1;
+	return w.is_told || path_within(w.real, folder) ? 0 : hold_one(s, link, s->err);
 }
 
 static bool is_link(int dir, const struct dirent *e)
@@ -118,6 +151,7 @@ static int read_folder(struct search *s, const char *path)
 
 	if (!dir)
 		return judge_closed(s, path);
+	s->at = path;
 	while (rc == 0 && (e = readdir(dir)))
 		if (is_link(dirfd(dir), e))
 			rc = add_link(s, path, e->d_name);
@@ -125,15 +159,52 @@ static int read_folder(struct search *s, const char *path)
 	return rc;
 }
 
+/* ---- links on the way to one --------------------------------------------------------- */
+
+static bool has_link(int home, const char *name)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	cleanup_fd int fd = (int)syscall(SYS_openat2, home, name, &how, sizeof(how));
+
+	/* What cannot be told is looked at as if it were one. */
+	return fd < 0 && !err_is_absence();
+}
+
+static int hold_folder(void *data, const char *path, struct cordon_err *err UNUSED)
+{
+	struct search *s = data;
+
+	s->at = path;
+	if (!compose_is_writable(s->c, path) || has_root_in(s, path))
+		return 0;
+	return hold(s, path) < 0 ? -1 : read_folder(s, path);
+}
+
+/* A root need not have the link to have what it leads to, or others on the way there:
+ * `~/.bashrc -> dotfiles/bashrc`. */
+static int hold_way(void *data, const char *path, struct cordon_err *err)
+{
+	struct search *s = data;
+	const char *real;
+
+	if (!has_link(AT_FDCWD, path))
+		return hold_folder(s, path, err);
+	/* What leads in circles is no more than a name. */
+	if (path_resolve(&s->c->arena, str_from(path), "/", &real, err) < 0)
+		return err->code == CORDON_E_POLICY ? hold_one(s, path, err) : -1;
+	if (has_root_in(s, real))
+		return 0;
+	s->at = path;
+	if (path_follow_all(&s->c->arena, path, hold_one, s, err) < 0)
+		return -1;
+	return hold_folder(s, real, err);
+}
+
 /* ---- where the sets hold ---------------------------------------------------------- */
 
 static bool lacks(const struct search *s, const char *name)
 {
-	char first[NAME_MAX + 1] = "";
-	size_t n = strcspn(name, "/");
-
-	memcpy(first, name, MIN(n, sizeof(first) - 1));
-	return listing_lacks(&s->names, first);
+	return listing_find(&s->names, (struct str){ name, strcspn(name, "/") }) == LISTING_NONE;
 }
 
 static int read_set(struct search *s, const char *root, const struct protected_set *set)
@@ -148,8 +219,10 @@ static int read_set(struct search *s, const char *root, const struct protected_s
 		if (!path)
 			return err_nomem(s->err);
 		/* A root that is such a name itself is meant to be written. */
-		if (compose_is_writable(s->c, path) && !has_root_in(s, path) &&
-		    read_folder(s, path) < 0)
+		if (!compose_is_writable(s->c, path) || has_root_in(s, path))
+			continue;
+		if ((has_link(AT_FDCWD, path) ? hold_way(s, path, s->err) :
+						read_folder(s, path)) < 0)
 			return -1;
 	}
 	return 0;
@@ -196,45 +269,86 @@ static int read_home(struct search *s, const char *home)
 
 /* ---- links of a home --------------------------------------------------------------- */
 
-static bool has_link(int home, const char *name)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	cleanup_fd int fd = (int)syscall(SYS_openat2, home, name, &how, sizeof(how));
+/* Most of the names are looked for in few folders, and each of those is listed once.  Asking
+ * the kernel for this many costs less. */
+#define FEW_NAMES	3
 
-	/* What cannot be told is looked at as if it were one. */
-	return fd < 0 && !err_is_absence();
-}
+struct listed {
+	const char *path;		/* below HOME */
+	int n_asked;
+	struct listing names;
+	struct listed *next;
+};
 
 struct home {
 	const char *path;
 	int dir;
+	struct listed *folders;
 };
 
-/* Where it leads by a link; NULL: it is none, or leads in circles. */
-static int follow(struct search *s, const void *how, const char *name, const char **ret)
+static struct listed *folder_of(struct search *s, struct home *home, struct str path)
 {
-	const struct home *home = how;
-	const char *path;
+	struct listed *l;
 
-	*ret = NULL;
-	if (lacks(s, name) || !has_link(home->dir, name))
-		return 0;
-	path = path_join(&s->c->arena, home->path, name);
-	if (!path)
-		return err_nomem(s->err);
-	if (path_resolve(&s->c->arena, str_from(path), "/", ret, s->err) < 0) {
-		*ret = NULL;
-		return s->err->code == CORDON_E_POLICY ? 0 : -1;
-	}
-	return 0;
+	for (l = home->folders; l; l = l->next)
+		if (str_is(path, l->path))
+			return l;
+	l = arena_new(&s->c->arena, 1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->path = arena_strndup(&s->c->arena, path.s, path.n);
+	l->next = home->folders;
+	home->folders = l;
+	return l->path ? l : NULL;
 }
 
-/* A root need not have the link to have what it leads to: `~/.bashrc -> dotfiles/bashrc`. */
-static int hold_real(struct search *s, const char *real, const char *home)
+static const struct listing *list(struct search *s, struct home *home, struct str path)
 {
-	if (!real || !compose_is_writable(s->c, real) || has_root_in(s, real))
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	struct listed *l = folder_of(s, home, path);
+
+	if (l && ++l->n_asked == (path.n ? FEW_NAMES : 1)) {
+		cleanup_fd int dir = (int)syscall(SYS_openat2, home->dir, path.n ? l->path : ".",
+						  &how, sizeof(how));
+
+		listing_read(&l->names, dir);
+	}
+	return l ? &l->names : NULL;
+}
+
+/* What has the name, as far as listings tell.  A link on the way is one, too. */
+static int look(struct search *s, struct home *home, const char *name, enum listing_kind *ret)
+{
+	size_t folder = 0, n;
+
+	for (;;) {
+		const struct listing *l =
+			list(s, home, (struct str){ name, folder ? folder - 1 : 0 });
+
+		if (!l)
+			return err_nomem(s->err);
+		n = strcspn(name + folder, "/");
+		*ret = listing_find(l, (struct str){ name + folder, n });
+		if (*ret != LISTING_OTHER || !name[folder + n])
+			return 0;
+		folder += n + 1;
+	}
+}
+
+/* NULL: it is no link, and has none on the way. */
+static int follow(struct search *s, void *how, const char *name, const char **ret)
+{
+	struct home *home = how;
+	enum listing_kind kind;
+
+	*ret = NULL;
+	if (look(s, home, name, &kind) < 0)
+		return -1;
+	if (kind == LISTING_NONE || kind == LISTING_OTHER || !has_link(home->dir, name))
 		return 0;
-	return hold(s, real, home) < 0 ? -1 : read_folder(s, real);
+	*ret = path_join(&s->c->arena, home->path, name);
+	return *ret ? 0 : err_nomem(s->err);
 }
 
 /* What is neither file nor folder keeps nothing: a history may lead to /dev/null. */
@@ -242,52 +356,98 @@ static int close_real(struct search *s, const char *real)
 {
 	struct stat st;
 
-	if (!real || (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+	if (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return 0;
 	return plan_paths_add(&s->c->arena, &s->r->credentials, real, s->err);
 }
 
-/* Where a name of HOME is: `*ret` is its real path, or NULL where nothing is to be done. */
-typedef int locate_fn(struct search *s, const void *how, const char *name, const char **ret);
-
-static int locate_all(struct search *s, locate_fn *locate, const void *how, const char *home)
+/* By a name that links lead from: in a root they could be taken away, and others be made.  What
+ * the policy names where they lead is meant to be seen by this name, too. */
+static int close_name(void *data, const char *path, struct cordon_err *err)
 {
+	struct search *s = data;
 	const char *real;
 
+	if (!compose_is_writable(s->c, path))
+		return 0;
+	if (path_resolve(&s->c->arena, str_from(path), "/", &real, err) < 0)
+		return err->code == CORDON_E_POLICY ? 0 : -1;
+	if (has_root_in(s, real) || has_in(s, F_FILES_READ, real))
+		return 0;
+	return close_real(s, path);
+}
+
+static int close_way(void *data, const char *path, struct cordon_err *err)
+{
+	struct search *s = data;
+	const char *real;
+
+	if (!has_link(AT_FDCWD, path))
+		return close_real(s, path);
+	/* What leads in circles leads nobody to a key, but can be replaced. */
+	if (path_resolve(&s->c->arena, str_from(path), "/", &real, err) < 0)
+		return err->code == CORDON_E_POLICY ? close_real(s, path) : -1;
+	if (path_follow_all(&s->c->arena, path, close_name, s, err) < 0)
+		return -1;
+	return close_real(s, real);
+}
+
+/* Where a name of HOME is; `*ret` is NULL where nothing is to be done. */
+typedef int locate_fn(struct search *s, void *how, const char *name, const char **ret);
+
+static int hold_all(struct search *s, locate_fn *locate, void *how, path_act_fn *act)
+{
+	const char *path;
+
 	for (const struct protected_set *set = protected_sets; set->word; set++) {
+		if (!is_wanted(s, set->word))
+			continue;
 		s->set = set->word;
-		for (size_t i = 0; is_wanted(s, set->word) && set->names[i]; i++)
-			if (locate(s, how, set->names[i], &real) < 0 ||
-			    hold_real(s, real, home) < 0)
+		for (size_t i = 0; set->names[i]; i++)
+			if (locate(s, how, set->names[i], &path) < 0 ||
+			    (path && act(s, path, s->err) < 0))
 				return -1;
 	}
+	return 0;
+}
+
+static int close_all(struct search *s, locate_fn *locate, void *how, path_act_fn *act)
+{
+	const char *path;
+
 	for (size_t i = 0; credentials[i]; i++)
-		if (locate(s, how, credentials[i], &real) < 0 || close_real(s, real) < 0)
+		if (locate(s, how, credentials[i], &path) < 0 ||
+		    (path && act(s, path, s->err) < 0))
 			return -1;
 	return 0;
+}
+
+static int locate_all(struct search *s, locate_fn *locate, void *how)
+{
+	return hold_all(s, locate, how, hold_way) < 0 ? -1 : close_all(s, locate, how, close_way);
 }
 
 static int read_links(struct search *s, const char *path)
 {
 	cleanup_fd int dir = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	const struct home home = { path, dir };
+	struct home home = { .path = path, .dir = dir };
 
 	if (!path || (dir < 0 && (err_is_absence() || errno == EACCES)))
 		return 0;	/* no links, then */
 	if (dir < 0)
 		return err_sys(s->err, CORDON_E_HOST, "cannot look for links in '%s'", path);
-	listing_read(&s->names, dir);
-	return locate_all(s, follow, &home, path);
+	return locate_all(s, follow, &home);
 }
 
 /* ---- what variables move ----------------------------------------------------------- */
 
 struct move {
 	const char *folder;		/* of HOME */
-	const char *to;			/* real */
+	const char *only;		/* what names of it begin with that are moved */
+	const char *to;
 };
 
-static int move(struct search *s, const void *how, const char *name, const char **ret)
+static int move(struct search *s, void *how, const char *name, const char **ret)
 {
 	const struct move *m = how;
 	size_t n = strlen(m->folder);
@@ -295,8 +455,7 @@ static int move(struct search *s, const void *how, const char *name, const char 
 	*ret = NULL;
 	if (strncmp(name, m->folder, n) != 0 || (n && name[n] && name[n] != '/'))
 		return 0;
-	/* HOME as a whole is moved for zsh alone. */
-	if (!n && strncmp(name, ".z", 2) != 0)
+	if (strncmp(name, m->only, strlen(m->only)) != 0)
 		return 0;
 	name += n + (name[n] == '/');
 	*ret = *name ? path_join(&s->c->arena, m->to, name) : m->to;
@@ -320,24 +479,57 @@ static int is_at_home(struct search *s, const struct move *m, bool *ret)
 	return 0;
 }
 
+struct names {
+	struct search *s;
+	struct move move;
+	const char *real;		/* which is done */
+};
+
+static int hold_names_at(void *data, const char *path, struct cordon_err *err UNUSED)
+{
+	struct names *n = data;
+
+	/* Behind a link that no root has are no names that one has. */
+	if (strcmp(path, n->real) == 0 || !compose_is_writable(n->s->c, path))
+		return 0;
+	n->move.to = path;
+	return hold_all(n->s, move, &n->move, hold_folder) < 0 ? -1 :
+	       close_all(n->s, move, &n->move, close_name);
+}
+
+/* By each name that links on the way to `real` give it: in a root they could be led elsewhere,
+ * and what is not there anybody's to make. */
+static int hold_names(struct search *s, struct move m, const char *real)
+{
+	struct names n = { s, m, real };
+	const char *to = path_normal(&s->c->arena, str_from(m.to), "/");
+
+	return to ? path_follow_all(&s->c->arena, to, hold_names_at, &n, s->err) :
+		    err_nomem(s->err);
+}
+
+static int read_move(struct search *s, const struct moved_folder *f, const char *to)
+{
+	struct move m = { .folder = f->folder, .only = f->only };
+	bool is_done;
+
+	/* What leads in circles leads nobody to a key either. */
+	if (path_resolve(&s->c->arena, str_from(to), "/", &m.to, s->err) < 0)
+		return s->err->code == CORDON_E_POLICY ? 0 : -1;
+	if (is_at_home(s, &m, &is_done) < 0 || (!is_done && locate_all(s, move, &m) < 0))
+		return -1;
+	return hold_names(s, (struct move){ f->folder, f->only, to }, m.to);
+}
+
 /* The caller's own settings and keys, where it keeps them in a root. */
 static int read_moved(struct search *s)
 {
+	if (s->r->home && hold_names(s, (struct move){ "", "", s->c->home }, s->r->home) < 0)
+		return -1;
 	for (const struct moved_folder *f = moved_folders; f->variable; f++) {
 		const char *to = getenv(f->variable);
-		struct move m = { .folder = f->folder };
-		bool is_done;
 
-		if (!to || *to != '/')
-			continue;
-		/* What leads in circles leads nobody to a key either. */
-		if (path_resolve(&s->c->arena, str_from(to), "/", &m.to, s->err) < 0) {
-			if (s->err->code != CORDON_E_POLICY)
-				return -1;
-			continue;
-		}
-		if (is_at_home(s, &m, &is_done) < 0 ||
-		    (!is_done && locate_all(s, move, &m, m.to) < 0))
+		if (to && *to == '/' && read_move(s, f, to) < 0)
 			return -1;
 	}
 	return 0;

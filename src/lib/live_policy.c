@@ -105,13 +105,32 @@ static struct section *section_of(const struct wishes *w, struct policy *p)
 	return w->phase ? &policy_find_phase(p, w->phase->name)->section : &p->base;
 }
 
+/* In a public network every host is allowed already, and the ceilings say of which that is
+ * true: one that is added to it would be the only one. */
+static bool takes_hosts(const struct section *s)
+{
+	const struct field_value *mode = &s->f[F_NETWORK_MODE];
+
+	return !mode->set || mode->number != NETWORK_PUBLIC;
+}
+
+static int add_wished_hosts(struct composition *c, const struct wishes *w)
+{
+	struct cordon_setting host = { CORDON_ADD, "network.allow", NULL, "session allow" };
+
+	for (size_t i = 0; i < w->n_hosts; i++) {
+		host.value = w->hosts[i].host;
+		if (settings_add(c, &host, 1) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* A policy with the wishes and, for one command, more settings. */
 static int compose_wishes(const struct live_policy *p, const struct wishes *w,
 			  const struct cordon_setting *more, size_t n_more, struct composition *c,
 			  struct cordon_err *err)
 {
-	struct cordon_setting host = { CORDON_ADD, "network.allow", NULL, "session allow" };
-
 	if (compose_again(c, p->about.start, w->phase ? w->phase->name : (struct str){ "", 0 },
 			  err) < 0)
 		return -1;
@@ -119,11 +138,8 @@ static int compose_wishes(const struct live_policy *p, const struct wishes *w,
 		replace_network(section_of(w, &c->policy), w->mode);
 		replace_network(&c->policy.base, w->mode);
 	}
-	for (size_t i = 0; i < w->n_hosts; i++) {
-		host.value = w->hosts[i].host;
-		if (settings_add(c, &host, 1) < 0)
-			return take_problem(c, err);
-	}
+	if (takes_hosts(section_of(w, &c->policy)) && add_wished_hosts(c, w) < 0)
+		return take_problem(c, err);
 	if (settings_add(c, more, n_more) < 0 || compose_finish(c) < 0)
 		return take_problem(c, err);
 	return 0;
@@ -185,25 +201,45 @@ static const struct plan_limits *planned_limits(const struct plan *plan, const s
 	return planned ? &planned->limits : &plan->limits;
 }
 
-/* What a ceiling cuts is not allowed by saying it again. */
-static int check_hosts(struct generation *g, struct cordon_err *err)
+/* The hosts that were asked for, as a list of rules; `ret` lives with the generation. */
+static int read_wished_hosts(struct generation *g, struct policy *ret, struct cordon_err *err)
 {
-	struct policy scratch;
-	struct reader r = compose_reader(&g->made, &scratch, "session allow");
+	struct reader r = compose_reader(&g->made, ret, "session allow");
 
-	for (size_t i = 0; i < g->wishes.n_hosts; i++) {
-		const char *host = g->wishes.hosts[i].host;
-		const struct field_value *v = &scratch.base.f[F_NETWORK_ALLOW];
-
-		policy_init(&scratch, &g->made.arena);
-		if (read_field_text(&r, &scratch.base, F_NETWORK_ALLOW, str_from(host),
+	policy_init(ret, &g->made.arena);
+	for (size_t i = 0; i < g->wishes.n_hosts; i++)
+		if (read_field_text(&r, &ret->base, F_NETWORK_ALLOW,
+				    str_from(g->wishes.hosts[i].host),
 				    (struct place){ "session allow", 0, 0 }) < 0)
 			return take_problem(&g->made, err);
-		if (!item_find_covering(fields[F_NETWORK_ALLOW].kind,
-					&g->section->f[F_NETWORK_ALLOW], &v->items[0]))
-			return err_set(err, CORDON_E_USAGE,
-				       "'%s' cannot be allowed: the policy denies it, or a ceiling "
-				       "(see cordon explain) does not allow it", host);
+	return 0;
+}
+
+/* What a ceiling cuts or a rule denies is not allowed by saying it again; what a wider
+ * rule allows already is. */
+static int check_hosts(struct generation *g, struct cordon_err *err)
+{
+	const struct item *const *allowed, *const *denied;
+	const struct field_value *wished;
+	struct policy scratch;
+
+	if (read_wished_hosts(g, &scratch, err) < 0)
+		return -1;
+	wished = &scratch.base.f[F_NETWORK_ALLOW];
+	if (items_find_covering(wished, F_NETWORK_ALLOW, &g->section->f[F_NETWORK_ALLOW],
+				&g->made.arena, &allowed, err) < 0 ||
+	    items_find_covering(wished, F_NETWORK_DENY, &g->section->f[F_NETWORK_DENY],
+				&g->made.arena, &denied, err) < 0)
+		return -1;
+	for (size_t i = 0; i < wished->n; i++) {
+		cleanup_buf struct buf host = BUF(1024);
+
+		if (allowed[i] && !denied[i])
+			continue;
+		host_rule_print(wished->items[i].host, &host);
+		return err_set(err, CORDON_E_USAGE,
+			       "'%s' cannot be allowed: the policy denies it, or a ceiling "
+			       "(see cordon explain) does not allow it", buf_text(&host));
 	}
 	return 0;
 }

@@ -11,22 +11,46 @@
 /* ---- second names ---------------------------------------------------------- */
 
 struct names {
-	struct arena *arena;
+	struct composition *c;
 	struct plan_request *r;
+	const struct item *entry;	/* whose links are followed */
 };
 
 static int add_name(void *arg, const char *path, const char *other, struct cordon_err *err)
 {
 	struct names *n = arg;
 	struct plan_request *r = n->r;
-	struct plan_second_name *names = arena_grow(n->arena, r->second_names, r->n_second_names,
-						    &r->cap_second_names, sizeof(*names));
+	struct plan_second_name *names = arena_grow(&n->c->arena, r->second_names,
+						    r->n_second_names, &r->cap_second_names,
+						    sizeof(*names));
 
 	if (!names)
 		return err_nomem(err);
 	r->second_names = names;
 	names[r->n_second_names++] = (struct plan_second_name){ path, other };
 	return 0;
+}
+
+/* A link of a root, behind one that lies outside and so is not seen inside: led elsewhere, the
+ * next run would look for the entry there. */
+static int add_link_name(void *data, const char *path, struct cordon_err *err)
+{
+	struct names *n = data;
+
+	if (str_is(n->entry->text, path) || strcmp(path, n->entry->real) == 0 ||
+	    !compose_is_writable(n->c, path))
+		return 0;
+	return add_name(n, n->entry->text.s, path, err);
+}
+
+/* What it leads to, wherever that is mounted, and by each link on the way. */
+static int add_names_behind(struct names *n, const struct mount_table *t, struct cordon_err *err)
+{
+	if (!n->entry->real)
+		return 0;
+	if (mount_table_find(t, n->entry->real, add_name, n, err) < 0)
+		return -1;
+	return path_follow_all(&n->c->arena, n->entry->text.s, add_link_name, n, err);
 }
 
 /* ---- file systems of the kernel ------------------------------------------- */
@@ -80,7 +104,7 @@ static int find_kernel(const struct mount_table *t, struct plan_request *r, stru
 int mounts_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
 	static const enum field_id ids[] = { F_FILES_DENY, F_FILES_PROTECT };
-	struct names names = { &c->arena, r };
+	struct names names = { .c = c, .r = r };
 	struct mount_table t;
 
 	if (mount_table_read(&t, &c->arena, err) < 0 || find_kernel(&t, r, err) < 0)
@@ -89,14 +113,12 @@ int mounts_find(struct composition *c, struct plan_request *r, struct cordon_err
 		const struct field_value *v = &c->policy.base.f[ids[i]];
 
 		for (size_t k = 0; k < v->n; k++) {
-			const struct item *item = &v->items[k];
-
+			names.entry = &v->items[k];
 			/* Words are sets of names. */
-			if (item->text.s[0] != '/')
+			if (names.entry->text.s[0] != '/')
 				continue;
-			if (mount_table_find(&t, item->text.s, add_name, &names, err) < 0 ||
-			    (item->real &&
-			     mount_table_find(&t, item->real, add_name, &names, err) < 0))
+			if (mount_table_find(&t, names.entry->text.s, add_name, &names, err) < 0 ||
+			    add_names_behind(&names, &t, err) < 0)
 				return -1;
 		}
 	}

@@ -1,5 +1,5 @@
 /* What mounts of the host mean for a policy: one may show the same file or folder at a second
- * place, or be the kernel's and nothing to work on. */
+ * place, or be the kernel's and nothing to work on.  Links do the former, too. */
 #ifndef LIB_MOUNTS_H
 #define LIB_MOUNTS_H
 

@@ -15,7 +15,20 @@
 #include "lib/held.h"
 #include "lib/links.h"
 #include "lib/mounts.h"
+#include "policy/match.h"
 #include "super/live.h"
+
+struct policies {
+	struct arena *arena;
+	struct plan_paths *files;
+};
+
+static int add_policy_name(void *data, const char *path, struct cordon_err *err)
+{
+	const struct policies *p = data;
+
+	return plan_paths_add(p->arena, p->files, path, err);
+}
 
 /* A policy by its name, and by each that the links on the way to it give it: the run sees
  * those that lie in a writable root, but not the one outside that leads there.  Without them
@@ -23,15 +36,9 @@
 static int add_policy(struct composition *c, struct plan_request *r, const char *path,
 		      struct cordon_err *err)
 {
-	for (int i = 0; i < MAX_POLICY_LINKS; i++) {
-		if (plan_paths_add(&c->arena, &r->policy_files, path, err) < 0 ||
-		    path_follow(&c->arena, path, &path, err) < 0)
-			return -1;
-		if (!path)
-			return 0;
-	}
-	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%s'",
-		       MAX_POLICY_LINKS, path);
+	struct policies p = { &c->arena, &r->policy_files };
+
+	return path_follow_all(&c->arena, path, add_policy_name, &p, err);
 }
 
 /* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
@@ -189,6 +196,31 @@ static bool is_same_host(const struct host *a, const struct host *b)
 			   : strcmp(a->name, b->name) == 0);
 }
 
+/* The operator's word is above the project's, and below the ceilings'. */
+static int check_reroute(const struct composition *c, const struct net_reroute *r, const char *text,
+			 struct cordon_err *err)
+{
+	unsigned port = r->to_port ? r->to_port : r->port;
+	struct host to;
+
+	host_from_addr(&r->addr, &to);
+	for (size_t i = 0; i < c->n_ceilings; i++) {
+		const struct policy *ceiling = &c->ceilings[i];
+		cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
+		struct matcher m;
+
+		if (matcher_init(&m, ceiling, &ceiling->base, err) < 0)
+			return -1;
+		if (!matcher_denies(&m, &to, port))
+			continue;
+		place_print(ceiling->base.f[F_NETWORK_DENY].at, &where);
+		return err_set(err, CORDON_E_USAGE,
+			       "--connect-to: '%s' leads to an address that a ceiling denies (%s); "
+			       "name another", text, buf_text(&where));
+	}
+	return 0;
+}
+
 /* --connect-to: one answer for each host and port. */
 static int read_reroutes(struct composition *c, const struct cordon_request *req,
 			 struct plan_request *r, struct cordon_err *err)
@@ -205,6 +237,8 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 		if (net_reroute_parse(str_from(req->connect_to[i]), &list[i], why) < 0)
 			return err_set(err, CORDON_E_USAGE, "--connect-to: '%s' %s",
 				       req->connect_to[i], why);
+		if (check_reroute(c, &list[i], req->connect_to[i], err) < 0)
+			return -1;
 		for (size_t k = 0; k < i; k++)
 			if (list[k].port == list[i].port &&
 			    is_same_host(&list[k].host, &list[i].host))
@@ -301,6 +335,8 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 		.uid = geteuid(),
 		.gid = getegid(),
 		.named_roots = c->named_roots,
+		.ceilings = c->ceilings,
+		.n_ceilings = c->n_ceilings,
 	};
 
 	if (!r.argv)

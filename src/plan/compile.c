@@ -47,6 +47,50 @@ static int refuse_profile(const struct policy *p, struct cordon_err *err)
 			       : "use --no-sandbox to run without any protection");
 }
 
+/* What backend none does not keep: who wants no sandbox gives it up, but not for a ceiling. */
+static const enum field_id enclosed[] = {
+	F_FILES_WRITE, F_FILES_READ, F_FILES_DENY, F_FILES_PROTECT, F_NETWORK_ALLOW,
+	F_NETWORK_DENY, F_NETWORK_MODE, F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_CPUS,
+	F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE, F_LIMITS_DISK, F_LIMITS_OPEN_FILES,
+	F_COMMANDS_BLOCK,
+};
+
+/* Roots and allowed hosts close the rest, and so does a list of them that is empty. */
+static bool asks(enum field_id id, const struct field_value *v)
+{
+	if (!v->set)
+		return false;
+	if (id == F_FILES_WRITE || id == F_FILES_READ || id == F_NETWORK_ALLOW)
+		return true;
+	if (id == F_NETWORK_MODE)
+		return v->number != NETWORK_PUBLIC;
+	return field_shape(fields[id].kind) == SHAPE_LIST ? v->n > 0 : v->number != LIMIT_NONE;
+}
+
+static int check_ceiling(const struct policy *ceiling, struct cordon_err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(enclosed); i++) {
+		const struct field_value *v = &ceiling->base.f[enclosed[i]];
+		cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
+
+		if (!asks(enclosed[i], v))
+			continue;
+		place_print(v->at, &where);
+		return err_set(err, CORDON_E_HOST,
+			       "backend none does not keep %s, which a ceiling asks for (%s); use "
+			       "--sandbox process", fields[enclosed[i]].key, buf_text(&where));
+	}
+	return 0;
+}
+
+static int check_ceilings(const struct plan_request *r, struct cordon_err *err)
+{
+	for (size_t i = 0; i < r->n_ceilings; i++)
+		if (check_ceiling(&r->ceilings[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 /* A backend that encloses nothing does for who asks for nothing. */
 static int check_none(const struct policy *p, const struct plan_request *r, struct cordon_err *err)
 {
@@ -62,7 +106,7 @@ static int check_none(const struct policy *p, const struct plan_request *r, stru
 		return err_set(err, CORDON_E_HOST,
 			       "network.mode allowlist is not supported by the backend none; "
 			       "use --sandbox process, or leave the policy out with --no-policy");
-	return 0;
+	return check_ceilings(r, err);
 }
 
 /* What is required is refused by name where the policy itself leaves it out: no machine
@@ -347,6 +391,8 @@ static int check_protections(const struct policy *p, const struct host_caps *cap
 	plan->lacking = all & ~have & ~(phases_are_open(p, r) ? BIT(NET) : 0);
 	plan->waived = needed(p, r, have) & plan->lacking;
 	if (plan->waived && r->consent == CONSENT_BARE) {
+		if (check_ceilings(r, err) < 0)
+			return -1;
 		plan->bare = true;
 		plan->backend = field_words(KIND_BACKEND)[BACKEND_NONE];
 		plan->enforced = 0;

@@ -26,7 +26,7 @@ int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
 		   struct cordon_err *err) MUST_USE;
 
 /* A path of the policy, and another one at which a mount of the host shows the same, or a
- * part of it. */
+ * part of it; or by which links lead there. */
 struct plan_second_name {
 	const char *path, *other;
 };
@@ -57,6 +57,8 @@ struct plan_request {
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
 	struct plan_paths own;		/* logs and folders of other live runs; absolute */
 	enum plan_consent consent;
+	const struct policy *ceilings;	/* as they were read; cut the policy already */
+	size_t n_ceilings;
 	const struct net_reroute *reroutes;	/* --connect-to */
 	size_t n_reroutes;
 	/* Many commands in one place, and every phase: what this machine cannot

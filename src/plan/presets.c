@@ -71,17 +71,20 @@ const char *const protect_agent[] = {
 	".aider.conf.yml",
 	/* a script that is run first */
 	".openhands",
-	/* hooks of Copilot; the rest of .github is run elsewhere */
-	".github/hooks",
+	/* hooks of Copilot and Cline; the rest is run elsewhere, or text */
+	".github/hooks", ".clinerules/hooks",
 	/* tasks, debuggers, interpreters and servers of a workspace */
 	".vscode", ".idea", ".zed", ".fleet", ".theia", ".helix",
-	/* hooks and aliases of another one than git, which prompts run as well */
-	".hg/hgrc", ".hg/hgrc-not-shared",
+	/* hooks, aliases and tools of others than git, which prompts run as well */
+	".hg/hgrc", ".hg/hgrc-not-shared", ".jj/repo/config.toml", ".jj/workspace-config.toml",
 	/* a command for the host before the container */
 	".devcontainer", ".devcontainer.json",
-	/* run by the shell's prompt; mise trusts a path, whatever it holds later */
+	/* run by the shell's prompt; mise trusts a folder, whatever it holds later, and runs
+	 * what templates in its versions say */
 	".envrc", "mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise",
-	".config/mise.toml", ".config/mise", NULL
+	"mise/config.toml", "mise/config.local.toml", ".config/mise.toml",
+	".config/mise.local.toml", ".config/mise", ".rtx.toml", ".rtx.local.toml",
+	".tool-versions", NULL
 };
 
 const char *const protect_anywhere[] = { "**/cordon.toml", "**/harness.md",
@@ -92,7 +95,7 @@ const char *const protect_shell[] = {
 	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
 	".login", ".inputrc", ".config/fish", ".config/autostart", ".config/systemd",
 	".xinitrc", ".xprofile", ".xsession", ".gitconfig", ".config/git", ".npmrc", ".pypirc",
-	".pam_environment", ".bash_completion", ".config/environment.d",
+	".pam_environment", ".bash_completion", ".config/environment.d", ".bashrc.d",
 	/* run by programs that everybody starts */
 	".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs",
 	".tmux.conf", ".config/tmux", ".screenrc", ".gdbinit", ".psqlrc", ".sqliterc",
@@ -147,13 +150,13 @@ const char *const credentials[] = {
 };
 
 const struct moved_folder moved_folders[] = {
-	{ "XDG_CONFIG_HOME", ".config" },	{ "XDG_DATA_HOME", ".local/share" },
-	{ "ZDOTDIR", "" },			{ "GIT_CONFIG_GLOBAL", ".gitconfig" },
-	{ "BASH_ENV", ".bashrc" },		{ "CARGO_HOME", ".cargo" },
-	{ "DOCKER_CONFIG", ".docker" },		{ "GNUPGHOME", ".gnupg" },
-	{ "CLAUDE_CONFIG_DIR", ".claude" },	{ "CODEX_HOME", ".codex" },
-	{ "GH_CONFIG_DIR", ".config/gh" },	{ "CLOUDSDK_CONFIG", ".config/gcloud" },
-	{ "AZURE_CONFIG_DIR", ".azure" },	{ NULL, NULL }
+	{ "ZDOTDIR", "", ".z" },		{ "XDG_CONFIG_HOME", ".config", "" },
+	{ "XDG_DATA_HOME", ".local/share", "" },{ "GIT_CONFIG_GLOBAL", ".gitconfig", "" },
+	{ "BASH_ENV", ".bashrc", "" },		{ "CARGO_HOME", ".cargo", "" },
+	{ "DOCKER_CONFIG", ".docker", "" },	{ "GNUPGHOME", ".gnupg", "" },
+	{ "CLAUDE_CONFIG_DIR", ".claude", "" },	{ "CODEX_HOME", ".codex", "" },
+	{ "GH_CONFIG_DIR", ".config/gh", "" },	{ "CLOUDSDK_CONFIG", ".config/gcloud", "" },
+	{ "AZURE_CONFIG_DIR", ".azure", "" },	{ NULL, NULL, NULL }
 };
 
 const char *const root_files[] = {
@@ -179,7 +182,8 @@ const char *const stripped_variables[] = {
 	"*_REFRESH_TOKEN", "*_SESSION_TOKEN", "*_SERVICE_ACCOUNT_TOKEN", "*_BOT_TOKEN",
 	"DEPLOY_TOKEN", "*_DEPLOY_TOKEN", "*_HTTP_TOKEN", "*_ID_TOKEN", "*_PROJECT_TOKEN",
 	"*_PUBLISH_TOKEN", "*_REST_TOKEN", "*_SERVICE_TOKEN", "AWS_*TOKEN*", "AZURE_*TOKEN",
-	"OPENAI_*TOKEN*", "ANTHROPIC_*TOKEN*", "CLAUDE_*TOKEN*", "GEMINI_*TOKEN*",
+	"OPENAI_*TOKEN", "OPENAI_*TOKEN_*", "ANTHROPIC_*TOKEN", "ANTHROPIC_*TOKEN_*",
+	"CLAUDE_*TOKEN", "CLAUDE_*TOKEN_*", "GEMINI_*TOKEN", "GEMINI_*TOKEN_*",
 	"COPILOT_*TOKEN", "DEEPINFRA_*TOKEN", "HF_TOKEN", "HUB_TOKEN", "HUGGING*TOKEN",
 	"MODAL_TOKEN_*", "OCTOAI_TOKEN", "GH_*TOKEN", "GHCR_TOKEN", "GIT_TOKEN", "GITHUB*TOKEN",
 	"GITLAB*TOKEN", "GITEA_*TOKEN", "BITBUCKET_*TOKEN", "ACTIONS_*TOKEN", "CI_JOB_TOKEN",
@@ -195,6 +199,21 @@ const char *const stripped_variables[] = {
 	"GRAFANA_*TOKEN", "JIRA_*TOKEN", "NOTION_*TOKEN", "OKTA_*TOKEN", "PAGERDUTY_*TOKEN",
 	"POSTMARK_*TOKEN", "SHOPIFY_*TOKEN", "SLACK_*TOKEN", "TELEGRAM_*TOKEN", "TRELLO_*TOKEN",
 	"TWILIO_*TOKEN", "ZENDESK_*TOKEN", "GH_PAT", "*_PAT", "BW_SESSION", "OP_SESSION_*",
+	"*_AUTHTOKEN", "*_AUTH_TOKENS", "*_API_*_TOKEN", "*_APP_TOKEN", "*_CLOUD_TOKEN",
+	"*_CONNECT_TOKEN", "*_DELIVERY_TOKEN", "*_HEC_TOKEN", "*_MANAGEMENT_TOKEN",
+	"*_OIDC_*TOKEN", "*_READ_TOKEN", "*_SAS_TOKEN", "*_SECRET_TOKEN", "*_WRITE_TOKEN",
+	"AIRTABLE_TOKEN", "AKEYLESS_TOKEN", "ATTIC_TOKEN", "AXIOM_TOKEN", "BETTERSTACK_TOKEN",
+	"BOUNDARY_TOKEN", "CF_TOKEN", "CIVO_TOKEN", "CLICKUP_TOKEN", "CONDA_TOKEN",
+	"CONSUL_TOKEN", "CONTENTFUL_*TOKEN", "DEPENDABOT_TOKEN", "DEPOT_TOKEN", "DROPBOX_TOKEN",
+	"EARTHLY_TOKEN", "EAS_TOKEN", "FLAKEHUB_TOKEN", "GL_TOKEN", "HUBSPOT_TOKEN",
+	"INFLUX*_TOKEN", "INTERCOM_TOKEN", "JSR_TOKEN", "KOYEB_TOKEN", "KUBE*_TOKEN",
+	"LOGFIRE_TOKEN", "LOGTAIL_TOKEN", "MAPBOX_TOKEN", "MILVUS_TOKEN", "MLFLOW_*TOKEN",
+	"MONDAY_TOKEN", "MOTHERDUCK_TOKEN", "OS_TOKEN", "OSSRH_TOKEN", "PERCY_TOKEN",
+	"PIXI_TOKEN", "PRISMIC_TOKEN", "QSTASH_TOKEN", "RENOVATE_TOKEN", "ROLLBAR_TOKEN",
+	"SANITY_TOKEN", "SNOWFLAKE_TOKEN", "SONARQUBE_TOKEN", "SPLUNK_TOKEN", "STORYBLOK_TOKEN",
+	"STRAPI_TOKEN", "SURGE_TOKEN", "TERRAFORM_TOKEN", "TF_VAR_*TOKEN", "TFC_TOKEN",
+	"TODOIST_TOKEN", "TUNNEL_TOKEN", "TURBO_TOKEN", "TWITCH_TOKEN", "UPCLOUD_TOKEN",
+	"VAULT_*TOKEN_ID", "ZEROTIER_TOKEN", "FASTLANE_SESSION", "AUGMENT_SESSION_AUTH",
 	/* keys: with an owner, without one, with a number, or run together */
 	"API_KEY", "*_API_KEY", "*_API_KEYS", "*_API_KEY_*", "*APIKEY", "*APIKEYS", "ACCESS_KEY",
 	"*_ACCESS_KEY", "*_ACCESSKEY", "*_ACCESS_KEY_ID", "SECRET_KEY", "*_SECRET_KEY",
@@ -206,15 +225,29 @@ const char *const stripped_variables[] = {
 	"OPENAI_KEY*", "*_OPENAI_KEY*", "ANTHROPIC_KEY*", "AWS_*KEY*", "AZURE_*KEY*",
 	"CLAUDE_*KEY*", "FAL_*KEY*", "GEMINI_*KEY*", "GOOGLE_*KEY*", "HEROKU_*KEY",
 	"LITELLM_*KEY*", "STRIPE_*KEY", "SUPABASE_KEY", "QIANFAN_AK", "QIANFAN_SK", "REPLICATE_*",
+	"MASTER_KEY", "DEPLOY_KEY", "SSH_KEY", "JWT_KEY", "*_JWT_KEY", "FERNET_KEY",
+	"*_FERNET_KEY", "*_APPLICATION_KEY", "*_APPLICATION_KEY_ID", "*_CONSUMER_KEY",
+	"*_RECORD_KEY", "*_SETUP_KEY", "*_SIGNATURE_KEY", "ORG_GRADLE_PROJECT_*KEY",
+	"ALCHEMY_KEY", "BACKBLAZE_KEY", "ETHERSCAN_KEY", "FASTLY_KEY", "INFURA_KEY",
+	"ITCH_BUTLER_KEY", "LOGDNA_KEY", "NEWRELIC_KEY", "STABILITY_KEY", "TRELLO_KEY",
+	"HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK", "TENCENTCLOUD_SECRET_ID",
+	"UNITY_LICENSE", "UNITY_SERIAL", "MNEMONIC", "*_MNEMONIC", "SEED_PHRASE", "*_SEED_PHRASE",
 	/* passwords and secrets */
 	"PASSWORD", "PASSWD", "*_PASSWORD", "*_PASSWD", "PASSPHRASE", "*_PASSPHRASE",
-	"ORG_GRADLE_PROJECT_*PASSWORD", "DB_PASS", "SMTP_PASS", "PGPASSWORD", "MYSQL_PWD",
-	"REDISCLI_AUTH", "SECRET", "*_SECRET", "*_SECRETS", "AZURE_*SECRET*",
+	"ORG_GRADLE_PROJECT_*PASSWORD", "*_PASS", "PGPASSWORD", "SQLCMDPASSWORD", "DB_PWD",
+	"MYSQL_PWD", "ORACLE_PWD", "SNOWSQL_PWD", "REDISCLI_AUTH", "NEO4J_AUTH", "ETCDCTL_USER",
+	"BW_CLIENTSECRET", "VAULT_SECRET_ID", "DBT_ENV_SECRET_*", "IDENTITY_HEADER",
+	"SONAR_LOGIN", "SECRET", "*_SECRET", "*_SECRETS", "AZURE_*SECRET*",
 	/* what holds one among other things */
 	"*_CONNECTION_STRING", "*_WEBHOOK", "*_WEBHOOK_URL", "DOCKER_AUTH_CONFIG",
 	"COMPOSER_AUTH", "NPM_CONFIG_*AUTH*", "BUNDLE_*__COM", "BUNDLE_*__ORG", "BUNDLE_*__NET",
 	"BUNDLE_*__IO", "BUNDLE_*__DEV", "GOOGLE_CREDENTIALS", "GOOGLE_APPLICATION_CREDENTIALS",
-	"*_CREDENTIALS_JSON", "VERTEX_*CREDENTIALS",
+	"*_CREDENTIALS_JSON", "*_KEYFILE_JSON", "VERTEX_*CREDENTIALS", "AZURE_CREDENTIALS",
+	"BIGQUERY_CREDENTIALS", "GCP_CREDENTIALS", "KSM_CONFIG", "CSC_LINK", "SFDX_AUTH_URL",
+	"CI_REPOSITORY_URL", "MC_HOST_*", "AIRFLOW_CONN_*", "AIRFLOW__*__SQL_ALCHEMY_CONN",
+	"*_OTLP_HEADERS", "*_OTLP_*_HEADERS", "ANTHROPIC_CUSTOM_HEADERS", "YARN_NPM_AUTH_IDENT",
+	"HATCH_INDEX_AUTH", "*_EXTERNAL_FEED_ENDPOINTS",
 	/* what leads to somebody who has one */
 	"KRB5CCNAME", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SUDO_ASKPASS",
-	"GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", NULL };
+	"GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY",
+	"AWS_CONTAINER_CREDENTIALS_*", "VSCODE_GIT_IPC_HANDLE", "VSCODE_IPC_HOOK_CLI", NULL };

@@ -34,10 +34,11 @@ extern const char *const protect_anywhere[];
  * names them. */
 extern const char *const credentials[];
 /* Variables that move a folder of $HOME, or one of its names, and so what of the above lies
- * there; the folder "" is $HOME itself.  Not those that name a file of a project's own, as
- * KUBECONFIG often does.  Ends with an empty one. */
+ * there; the folder "" is $HOME itself, `only` what the names begin with that are moved.  Not
+ * those that name a file of a project's own, as KUBECONFIG often does.  Ends with an empty
+ * one. */
 extern const struct moved_folder {
-	const char *variable, *folder;
+	const char *variable, *folder, *only;
 } moved_folders[];
 /* The same for the whole machine; matters when the caller is root. */
 extern const char *const root_files[];

@@ -207,7 +207,9 @@ RUN_BY_OTHERS = (
     ".local/share/systemd/user/default.target.wants/x .local/share/dbus-1/services/x .xsessionrc "
     ".config/starship.toml .config/direnv/direnvrc .config/kitty/kitty.conf .oh-my-zsh/x "
     ".config/Code/User/tasks.json .vscode-server/data/x .sqliterc .kilocode/mcp.json .kilocodemodes "
-    ".vibe/config.toml .theia/tasks.json .helix/languages.toml .hg/hgrc")
+    ".vibe/config.toml .theia/tasks.json .helix/languages.toml .hg/hgrc .jj/repo/config.toml "
+    "mise/config.toml .config/mise.local.toml .tool-versions .rtx.toml .clinerules/hooks/TaskStart "
+    ".bashrc.d/x")
 ONE_OF_THEM = f"n=; for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); %s && n=$i; done; test $n"
 row("protected: what harnesses and editors run, made", ONE_OF_THEM % "echo x >$i",
     told=ONE_OF_THEM % "test -s $i")

@@ -174,6 +174,27 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 	is "$err" "config.toml:1:2: unknown key 'sandbx'; did you mean 'sandbox'?"
 }
 
+@test "a key of another program's block outside of it is an error" {
+	printf -- '---\nname: a\nallowed_domains: [a.example]\n---\n' >harness.md
+	cordon check harness.md
+	is "$status" 1
+	is "$err" "harness.md:3:1: 'allowed_domains' would be ignored here; write it into 'network'"
+	printf 'blocked_commands = ["curl"]\nmode = "fast"\n' >config.toml
+	cordon check --dialect openharness config.toml
+	is "$status" 1
+	is "$err" "config.toml:1:1: 'blocked_commands' would be ignored here; write it into 'sandbox'"
+}
+
+@test "an entry that ai-harness has no rule for is named" {
+	printf -- '---\nnetwork: {allowed_domains: ["a.example:443", 10.0.0.1, "https://u:pw@b"]}\n---\n' \
+		>harness.md
+	cordon check harness.md
+	is "$status" 1
+	has "$err" "harness.md:2:29: network.allowed_domains: 'a.example:443' has a ':'"
+	has "$err" "'10.0.0.1' is an address, which no rule of this dialect names; write NAME, *.NAME or *"
+	has_not "$err" "pw"
+}
+
 @test "the other keys of another program's file are its own" {
 	printf -- '---\nname: a\nprofile: fast\nenv: [A]\nlimits: {turns: 4}\nmeta: {}\n---\n' \
 		>harness.md

@@ -201,6 +201,19 @@ $entry"
 	has "$err" "does not offer uts; CORDON_SANDBOX=off runs the command without any protection"
 }
 
+@test "CORDON_SANDBOX=off gives nothing up that a ceiling asks for" {
+	export XDG_CONFIG_HOME=$PWD/config
+	mkdir -p config/cordon
+	printf '[limits]\nmemory = "1G"\n' >config/cordon/cordon.toml
+	CORDON_SANDBOX=off cordon_without uts run -- touch ran
+	is "$status" 125
+	has "$err" "backend none does not keep limits.memory, which a ceiling asks for"
+	[ ! -e ran ]
+	printf '[limits]\ntimeout = "9s"\n' >config/cordon/cordon.toml
+	CORDON_SANDBOX=off cordon_without uts run -- touch ran
+	is "$status" 0
+}
+
 @test "CORDON_SANDBOX=off encloses where the machine can" {
 	work
 	echo secret >"$place/secret"

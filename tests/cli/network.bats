@@ -130,6 +130,25 @@ network connections 512: counted where they are accepted"
 	has "$out" "[network namespace]"
 }
 
+@test "--connect-to leads nowhere that a ceiling denies" {
+	mkdir -p "$HOME/.config/cordon"
+	printf '[network]\nmode = "public"\ndeny = ["10.0.0.0/8", "*:25"]\n' \
+		>"$HOME/.config/cordon/cordon.toml"
+	for to in a.example:443:10.0.0.1:443 a.example::10.0.0.1: a.example:80:192.0.2.1:25; do
+		cordon run --allow-host a.example --connect-to "$to" -- touch ran
+		is "$status" 2
+		is "$err" "cordon: --connect-to: '$to' leads to an address that a ceiling denies \
+($HOME/.config/cordon/cordon.toml:3:8); name another"
+	done
+	[ ! -e ran ]
+	cordon session start --allow-host a.example --connect-to a.example:443:10.0.0.1:443
+	is "$status" 2
+	# The operator's own rules are the same person's word.
+	plan --allow-host a.example --connect-to a.example:443:192.168.0.1:443 \
+		--deny-host 192.168.0.0/16
+	is "$status" 0
+}
+
 @test "--connect-to allows nothing by itself" {
 	is "$(value network.mode --connect-to a.example:443:127.0.0.1:8443)" '"no-network" '
 	plan --connect-to a.example:443:127.0.0.1:8443
@@ -179,7 +198,23 @@ network connections 512: counted where they are accepted"
 	cordon run --no-sandbox --allow-host a.example -c 'echo ran >ran'
 	is "$status" 125
 	has "$err" "network.mode allowlist is not supported by the backend none"
+	# Nor less than that, where a ceiling asks for it.
+	mkdir -p "$HOME/.config/cordon"
+	printf '[network]\nmode = "no-network"\n' >"$HOME/.config/cordon/cordon.toml"
+	cordon run --no-sandbox -c 'echo ran >ran'
+	is "$status" 125
+	has "$err" "backend none does not keep network.mode, which a ceiling asks for \
+($HOME/.config/cordon/cordon.toml:2:8); use --sandbox process"
+	has_not "$err" warning
 	[ ! -e ran ]
+	# What is the default as well is told to be the ceiling's.
+	cordon explain
+	has "$(grep '^network.mode' <<<"$out")" "$HOME/.config/cordon/cordon.toml:2:8"
+	# The default, and the project, are given up with the sandbox.
+	mv "$HOME/.config/cordon/cordon.toml" project.toml
+	cordon run --policy project.toml --no-sandbox -c 'echo ran >ran'
+	is "$status" 0
+	[ -e ran ]
 }
 
 # systemd-resolved, NetworkManager and others write the file elsewhere, and /etc has a link to it.

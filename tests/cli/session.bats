@@ -104,6 +104,9 @@ except OSError:
 	[ "$(inside echo a b)" = "a b" ]
 	[ "$("$cordon" session exec "$id" -- pwd)" = "$work" ]
 	[ "$("$cordon" session exec "$(supervisor)" -c 'echo $((1+2))')" = 3 ]
+	run -2 "$cordon" session exec s --env 'X Y=1' -- true
+	[ "$output" = "cordon: --env: 'X Y' is no variable's name; write letters, digits and _" ]
+	[ "$("$cordon" session exec s -c '-x; echo ran' 2>"$work/not-found")" = ran ]
 	status_is "d['name'] == 's' and d['session'] and d['commands'] == 0 and d['phase'] is None"
 	run -0 "$cordon" session stop s
 	run -1 "$cordon" session stop s
@@ -415,6 +418,51 @@ TOML
 	# A file that is changed meanwhile has no say.
 	printf '[network]\nmode = "public"\n' >"$HOME/.config/cordon/cordon.toml"
 	run -2 "$cordon" session allow s evil.example
+}
+
+@test "allow: what is allowed already, and what is denied" {
+	has_gate || skip "this machine has no gate for every port"
+	start --allow-host '*.a.test' --deny-host bad.test --deny-host '*:25'
+	# A wider rule says it already, whoever named it, and in whatever order.
+	"$cordon" session allow s x.a.test
+	"$cordon" session allow s y.b.test '**.b.test'
+	"$cordon" session allow s 10.0.0.0/8
+	"$cordon" session allow s 10.1.0.0/16:80
+	"$cordon" session allow s '*'
+	"$cordon" session allow s more.test:443
+	status_is "d['network']['allow'] == ['*', '10.0.0.0/8']"
+	before=$("$cordon" session status s --json | grep -o '"generation":[0-9]*')
+	for denied in bad.test bad.test:443 more.test:25; do
+		run -2 "$cordon" session allow s "$denied"
+		grep -q "'$denied' cannot be allowed: the policy denies it" <<<"$output"
+	done
+	run -2 "$cordon" session network s --network allowlist --allow-host bad.test
+	[ "$("$cordon" session status s --json | grep -o '"generation":[0-9]*')" = "$before" ]
+}
+
+@test "allow: where a ceiling alone names hosts, none is lost" {
+	has_gate || skip "this machine has no gate for every port"
+	mkdir -p "$HOME/.config/cordon"
+	printf '[network]\nmode = "allowlist"\nallow = ["**.test", "c.example"]\n' \
+		>"$HOME/.config/cordon/cordon.toml"
+	unset XDG_CONFIG_HOME
+	printf '[network]\nmode = "public"\n[phase.open.network]\nmode = "public"\n[phase.own.network]
+mode = "allowlist"\nallow = ["d.test"]\n' >cordon.toml
+	start
+	all="d['network']['allow'] == ['c.example', '**.test']"
+	status_is "$all"
+	"$cordon" session allow s a.test
+	status_is "$all"
+	run -2 "$cordon" session allow s evil.example
+	"$cordon" session phase s open
+	"$cordon" session allow s a.test
+	status_is "$all"
+	"$cordon" session phase s own
+	"$cordon" session allow s a.test
+	status_is "d['network']['allow'] == ['a.test', 'd.test']"
+	"$cordon" session network s --network public
+	"$cordon" session allow s b.test
+	status_is "$all"
 }
 
 @test "a command that is not there was not blocked" {
