@@ -150,7 +150,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 /* How to run. */
 struct cordon_run_options {
 	size_t size;			/* sizeof(struct cordon_run_options) */
-	const char *shell_text;		/* the command is a shell with this text, or NULL */
+	const char *shell_text;		/* run by /bin/sh -c instead of a command; or NULL */
 	bool capture;			/* keep stdout and stderr for the result */
 	bool json;			/* answer with the result in JSON */
 	bool dry_run;			/* answer with the plan and stop */
@@ -232,7 +232,7 @@ int cordon_session_start(const struct cordon_request *req,
 struct cordon_exec_options {
 	size_t size;			/* sizeof(struct cordon_exec_options) */
 	const char *const *command;	/* ends with NULL */
-	const char *shell_text;		/* the command is a shell with this text, or NULL */
+	const char *shell_text;		/* as for a run */
 	const char *cwd;		/* NULL: here, if that is inside the session's directory */
 	const char *const *env;		/* NAME or NAME=VALUE, ends with NULL; or NULL */
 	const char *timeout;		/* or NULL */

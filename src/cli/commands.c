@@ -84,14 +84,15 @@ int say_result(const struct result_place *to, int code, int rc, struct cordon_an
 		free(answer->text);
 		answer->text = NULL;
 	}
-	rc = say_answer(rc, answer, err);
-	return rc == EXIT_USAGE ? rc : code;
+	if (rc < 0)
+		return say_answer(rc, answer, err);
+	/* As with the file: 2 would say that nothing has run. */
+	return say_answer(rc, answer, err) == EXIT_USAGE ? 125 : code;
 }
 
 static int run_request(const struct args *args, struct cordon_request *req)
 {
 	const char *text = args_value(args, OPT_SHELL), *file = args_value(args, OPT_RESULT);
-	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_run_options o = CORDON_RUN_OPTIONS;
 	struct cordon_answer answer = { 0 };
 	struct result_file result;
@@ -101,10 +102,6 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	if (file && result_file_open(&result, file) < 0)
 		return say_usage("--result takes a file in a folder that can be written,"
 				 " or a pipe that is read, not '%s'", file);
-	if (text) {
-		req->command = shell;
-		req->n_command = 3;
-	}
 	o.shell_text = text;
 	o.capture = args_has(args, OPT_JSON);
 	o.json = o.capture || file;
@@ -113,7 +110,7 @@ static int run_request(const struct args *args, struct cordon_request *req)
 	o.own_process = true;
 	rc = cordon_run(req, &o, &code, &answer, &err);
 	if (o.dry_run && file) {
-		(void)result_file_close(&result, NULL);
+		result_file_release(&result);
 		file = NULL;
 	}
 	return say_result(&(struct result_place){ &result, file, o.capture }, code, rc, &answer,

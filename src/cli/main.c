@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define STACK_KB	256	/* a run takes 80, and a policy may be deep */
 
 static const struct command *find_command(const char *name, const char *word)
 {
@@ -71,10 +74,23 @@ static char *long_form(char *word)
 	return strcmp(word, "--version") == 0 ? version : word;
 }
 
+/* The kernel ends whoever needs more than it may have by SIGSEGV, which says nothing.  For
+ * what enforces a policy that is 125: nothing was run. */
+static int check_stack(const struct command *c)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_KB * 1024)
+		return 0;
+	say_usage("the limit of the stack (ulimit -s) is %llu KB, and a cordon needs %d; raise it "
+		  "and try again", (unsigned long long)stack.rlim_cur / 1024, STACK_KB);
+	return c->where & (IN_RUN | IN_START | IN_EXEC) ? 125 : EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	static struct args args;
-	int skip;
+	int skip, bad;
 
 	if (fill_streams() < 0)
 		return say_usage("a standard stream is closed, and /dev/null does not open");
@@ -100,5 +116,6 @@ int main(int argc, char **argv)
 		help_print_command(args.command, stdout);
 		return say_done(EXIT_GOOD);
 	}
-	return args.command->run(&args);
+	bad = check_stack(args.command);
+	return bad ? bad : args.command->run(&args);
 }

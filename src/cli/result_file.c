@@ -174,11 +174,16 @@ int result_file_close(struct result_file *f, const char *text)
 		rc = f->dir >= 0 ? replace_file(f, text) : write_all(f->fd, text);
 	if (text && rc == 0 && f->dir >= 0 && !is_in_place(f))
 		rc = -1;
-	if (rc < 0 && f->dir >= 0)
+	if ((rc < 0 || !text) && f->dir >= 0)
 		remove_file(f);
+	result_file_release(f);
+	return rc;
+}
+
+void result_file_release(struct result_file *f)
+{
 	if (f->dir >= 0)
 		close(f->dir);
 	if (f->fd >= 0)
 		close(f->fd);
-	return rc;
 }

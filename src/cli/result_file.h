@@ -13,8 +13,10 @@ struct result_file {
 
 /* Before the run.  -1 with errno. */
 int result_file_open(struct result_file *f, const char *path);
-/* After it: the file is there as a whole, or not at all (`text` NULL).  -1 with
- * errno. */
+/* After it: the file is there as a whole, or not at all (`text` NULL: nothing was run),
+ * also where an earlier run has left one.  -1 with errno. */
 int result_file_close(struct result_file *f, const char *text);
+/* Instead of that, where nothing was meant to be run: what is there stays. */
+void result_file_release(struct result_file *f);
 
 #endif

@@ -63,14 +63,13 @@ static int exec_request(const struct args *args, struct cordon_exec_options *o)
 int cmd_session_exec(const struct args *args)
 {
 	const char *text = args_value(args, OPT_SHELL), *env[MAX_ARGS + 1];
-	const char *const shell[] = { "/bin/sh", "-c", text, NULL };
 	struct cordon_exec_options o = CORDON_EXEC_OPTIONS;
 
 	if (args->n_words != 1 || (args->n_behind > 0) == args_has(args, OPT_SHELL))
 		return say_usage("session exec takes ID -- CMD [ARG…], or ID -c TEXT");
 	env[args_values(args, OPT_VARIABLE, env)] = NULL;
 	/* What stands behind -- ends with NULL, as all of argv does. */
-	o.command = text ? shell : args->behind;
+	o.command = args->behind;
 	o.shell_text = text;
 	o.cwd = args_value(args, OPT_CWD);
 	o.env = env;

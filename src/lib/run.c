@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
+#include "backend/native/native.h"
+#include "base/cpus.h"
 #include "base/fd.h"
+#include "base/program.h"
 #include "host/probe.h"
 #include "lib/answer.h"
 #include "lib/judge.h"
@@ -24,8 +27,11 @@ struct attempt {
 	struct run_reporter reporter;
 	struct host_report report;	/* of this machine, once it was asked */
 	struct plan plan;
+	enum host_cgroup cgroup;	/* that there is without systemd */
+	struct native_early early;	/* makes the network namespace meanwhile */
 	struct run_result res;
 	bool ran;			/* the command was started: never again */
+	bool failed;			/* res.err says what went wrong, before it began or after */
 };
 
 /* What stands in the way, and what the doctor says about it. */
@@ -122,8 +128,7 @@ static void run_once(struct attempt *a)
 	a->res.audit = audit;
 	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
 	a->ran |= a->res.started || a->res.exec_errno;
-	if (rc < 0)
-		a->res.started = false;
+	a->failed = rc < 0;
 }
 
 /* First as if everything were there, which a run finds out by itself; then with
@@ -182,14 +187,37 @@ static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon
 
 /* The group that limits are for: one that is there or, where the policy cannot
  * do without, one that systemd gives.  *ret_why: why it does not. */
-static enum host_cgroup find_cgroup(const struct attempt *a, struct cordon_err *ret_why)
+static enum host_cgroup find_cgroup(struct attempt *a, struct cordon_err *ret_why)
 {
-	enum host_cgroup found = limiter_detect();
+	if (a->cgroup != HOST_CGROUP_NONE || a->o->dry_run ||
+	    !request_requires_cgroup(&a->c->policy))
+		return a->cgroup;
+	/* It would stay where we are now. */
+	native_early_stop(&a->early);
+	return scope_start(ret_why) < 0 ? a->cgroup : limiter_detect();
+}
 
-	if (found != HOST_CGROUP_NONE || a->o->dry_run || !request_requires_cgroup(&a->c->policy) ||
-	    scope_start(ret_why) < 0)
-		return found;
-	return limiter_detect();
+/* As far as the policy tells yet; the plan has the last word. */
+static bool wants_network(const struct policy *policy)
+{
+	const struct field_value *f = policy->base.f;
+
+	return f[F_BACKEND].number == BACKEND_PROCESS &&
+	       f[F_PROFILE].number != PROFILE_UNRESTRICTED &&
+	       f[F_NETWORK_MODE].number != NETWORK_PUBLIC;
+}
+
+static void begin_early(struct attempt *a)
+{
+	cpu_set_t cpus;
+
+	/* A group of version 2 is given limits when nobody but us is in it. */
+	if (!a->o->own_process || a->o->dry_run || !wants_network(&a->c->policy) ||
+	    a->cgroup == HOST_CGROUP_V2)
+		return;
+	cpus_read(&cpus);
+	if (cpus_have_idle(&cpus))
+		native_early_start(&a->early);
 }
 
 /* The first line of the log, before anything can be refused. */
@@ -228,7 +256,8 @@ static int end_run(struct attempt *a, int *ret_code, struct cordon_answer *ret,
 
 	run_report_end(&a->reporter, &a->plan);
 	a->res.limit_value = limit_kind_value(a->res.limit, &a->plan.limits);
-	*ret_code = run_result_code(&a->res);
+	/* Where it had begun the result says so, and how it was ended. */
+	*ret_code = a->failed && a->res.started ? 125 : run_result_code(&a->res);
 	rc = tell_result(a->c, &how, &a->res, &a->plan, ret, err);
 	run_result_release(&a->res);
 	return rc;
@@ -263,48 +292,70 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 	return end_run(a, ret_code, ret, err);
 }
 
-int cordon_run(const struct cordon_request *req, const struct cordon_run_options *o, int *ret_code,
-	       struct cordon_answer *ret, struct cordon_err *err)
+/* From a composed policy on. */
+static int run_composed(struct attempt *a, const struct cordon_request *req, int *ret_code,
+			struct cordon_answer *ret, struct cordon_err *err)
+{
+	struct composition *c = a->c;
+
+	/* For a run that is refused before there is a plan. */
+	a->plan.profile = field_words(KIND_PROFILE)[c->policy.base.f[F_PROFILE].number];
+	a->plan.backend = field_words(KIND_BACKEND)[c->policy.base.f[F_BACKEND].number];
+	if (judge_command(&c->policy,
+			  &(struct judged){ req->command, req->n_command, a->o->shell_text },
+			  &c->arena, &a->res.blocked, err) < 0 ||
+	    request_read(c, req, &a->request, &a->record, err) < 0)
+		return -1;
+	if (!a->o->dry_run && start_record(a, err) < 0)
+		return -1;
+	if (a->res.blocked) {
+		a->res.exec_errno = EPERM;
+		run_report_command(&a->reporter,
+				   a->o->shell_text ? a->o->shell_text : req->command[0],
+				   a->res.blocked);
+		return end_run(a, ret_code, ret, err);
+	}
+	return run_judged(a, ret_code, ret, err);
+}
+
+int cordon_run(const struct cordon_request *asked, const struct cordon_run_options *o,
+	       int *ret_code, struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
+	const char *shell[MAX_SHELL_WORDS];
+	struct cordon_request req = *asked;
 	struct attempt a = {
 		.c = &c,
 		.o = o,
-		.ro = { .capture = o->capture, .reporter = &a.reporter },
+		.ro = { .capture = o->capture, .reporter = &a.reporter, .early = &a.early },
 		.reporter = { .res = &a.res },
-		.plan = { .argv = req->command },
+		.early = NATIVE_NOT_EARLY,
 	};
+	int rc;
 
 	*ret_code = 125;
 	run_result_init(&a.res);
-	if (composition_init(&c, req, err) < 0)
+	if (composition_init(&c, &req, err) < 0)
 		return -1;
 	if (o->size != sizeof(*o))
 		return err_set(err, CORDON_E_USAGE,
 			       "the options are of another version of cordon.h");
-	if (!req->n_command)
+	if (o->shell_text) {
+		req.n_command = program_shell(o->shell_text, shell);
+		req.command = shell;
+	}
+	a.plan.argv = req.command;
+	if (!req.n_command)
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
-	if (compose_all(&c, req) < 0)
+	if (compose_all(&c, &req) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	a.ro.limit_output = policy_is_written(&c.policy, F_LIMITS_OUTPUT);
 	a.ro.own_process = o->own_process;
 	if (compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
-	/* For a run that is refused before there is a plan. */
-	a.plan.profile = field_words(KIND_PROFILE)[c.policy.base.f[F_PROFILE].number];
-	a.plan.backend = field_words(KIND_BACKEND)[c.policy.base.f[F_BACKEND].number];
-	if (judge_command(&c.policy,
-			  &(struct judged){ req->command, req->n_command, o->shell_text }, &c.arena,
-			  &a.res.blocked, err) < 0 ||
-	    request_read(&c, req, &a.request, &a.record, err) < 0)
-		return -1;
-	if (!o->dry_run && start_record(&a, err) < 0)
-		return -1;
-	if (a.res.blocked) {
-		a.res.exec_errno = EPERM;
-		run_report_command(&a.reporter, o->shell_text ? o->shell_text : req->command[0],
-				   a.res.blocked);
-		return end_run(&a, ret_code, ret, err);
-	}
-	return run_judged(&a, ret_code, ret, err);
+	a.cgroup = limiter_detect();
+	begin_early(&a);
+	rc = run_composed(&a, &req, ret_code, ret, err);
+	native_early_stop(&a.early);
+	return rc;
 }

@@ -6,10 +6,12 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "lib/answer.h"
 #include "lib/status.h"
 #include "lib/tell.h"
 #include "policy/quantity.h"
+#include "policy/template.h"
 #include "super/live.h"
 
 /* ---- one request -------------------------------------------------------- */
@@ -90,11 +92,11 @@ int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 
 /* ---- a command ---------------------------------------------------------- */
 
-static int read_options(const struct cordon_exec_options *o, struct composition *c,
-			struct session_exec *ret, struct cordon_err *err)
+static int read_options(const struct cordon_exec_options *o, const char *const *command,
+			struct composition *c, struct session_exec *ret, struct cordon_err *err)
 {
 	struct session_exec e = {
-		.argv = o->command,
+		.argv = command,
 		.environ = (const char *const *)environ,
 		.cwd = c->cwd,
 		.cwd_asked = o->cwd != NULL,
@@ -107,9 +109,17 @@ static int read_options(const struct cordon_exec_options *o, struct composition 
 	if (o->size != sizeof(*o))
 		return err_set(err, CORDON_E_USAGE,
 			       "the options are of another version of cordon.h");
-	if (!o->command || !o->command[0])
+	for (size_t i = 0; o->env && o->env[i]; i++) {
+		struct str name = str_first(str_from(o->env[i]), strcspn(o->env[i], "="));
+
+		if (!variable_is_name(name))
+			return err_set(err, CORDON_E_USAGE,
+				       "--env: '%.*s' is no variable's name; write letters, digits "
+				       "and _", STR_FMT(name));
+	}
+	if (!command || !command[0])
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");
-	if (!o->command[0][0])
+	if (!command[0][0])
 		return err_set(err, CORDON_E_USAGE, "the command is empty; name a program");
 	if (o->timeout && !quantity_parse_duration(str_from(o->timeout), &e.timeout_ms))
 		return err_set(err, CORDON_E_USAGE, "--timeout takes a duration, not '%s'",
@@ -123,7 +133,8 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 {
 	struct cordon_request req = CORDON_REQUEST;
 	cleanup_composition struct composition c;
-	struct plan plan = { .argv = options->command };
+	const char *shell[MAX_SHELL_WORDS];
+	struct plan plan = { .argv = options->shell_text ? shell : options->command };
 	struct tell_how how = { .json = options->json, .capture = options->capture,
 				.session = true };
 	cleanup_fd int fd = -1;
@@ -134,7 +145,10 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 
 	*ret_code = 125;
 	req.cwd = options->cwd;
-	if (composition_init(&c, &req, err) < 0 || read_options(options, &c, &e, err) < 0)
+	if (options->shell_text)
+		program_shell(options->shell_text, shell);
+	if (composition_init(&c, &req, err) < 0 ||
+	    read_options(options, plan.argv, &c, &e, err) < 0)
 		return -1;
 	run_result_init(&res);
 	fd = live_connect(id, &dead, &res.err);

@@ -239,12 +239,6 @@ static int send_end(int fd, const struct served *s, int code, const struct cordo
 /* The request, once it is read. */
 static int run_served(struct served *s, int *ret_code, struct cordon_err *err)
 {
-	const char *const shell[] = { "/bin/sh", "-c", s->run.shell_text, NULL };
-
-	if (s->run.shell_text) {
-		s->req.command = shell;
-		s->req.n_command = ARRAY_SIZE(shell) - 1;
-	}
 	s->run.json = true;
 	s->run.warn = keep_warning;
 	s->run.warn_arg = &s->warnings;

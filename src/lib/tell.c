@@ -1,6 +1,8 @@
 /* Telling how a command went; see tell.h. */
 #include "lib/tell.h"
 
+#include <signal.h>
+
 #include "base/limits.h"
 #include "lib/answer.h"
 #include "policy/field.h"
@@ -107,6 +109,26 @@ static void say_limit(struct composition *c, const struct tell_how *o, const str
 	diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
 }
 
+/* It is the filter's answer to calls of another mode of the processor, which it could not judge;
+ * a shell passes it on as its own status. */
+static void say_foreign(struct composition *c, const struct run_result *res)
+{
+	if (run_result_code(res) == 128 + SIGSYS)
+		diag_error(&c->diags, (struct place){ 0 },
+			   "cordon: ended by SIGSYS, as programs of 32 bits (i386, arm) are inside:"
+			   " take a build for this machine's own 64 bits");
+}
+
+/* What of ours ended the command, if anything did. */
+static void say_end(struct composition *c, const struct tell_how *o, const struct run_result *res,
+		    const struct plan *plan)
+{
+	if (res->limit != LIMIT_OK)
+		say_limit(c, o, res);
+	else if (!plan->bare)
+		say_foreign(c, res);
+}
+
 static void say_unwritten(struct composition *c, int error)
 {
 	if (error)
@@ -167,8 +189,8 @@ int tell_result(struct composition *c, const struct tell_how *o, const struct ru
 		diag_error(&c->diags, (struct place){ 0 }, "%s", res->blocked);
 	if (!o->capture)
 		say_denials(c, res);
-	if (res->started && !o->capture && res->limit != LIMIT_OK)
-		say_limit(c, o, res);
+	if (res->started && !o->capture)
+		say_end(c, o, res, plan);
 	say_unwritten(c, res->unwritten);
 	say_lost(c, &res->audit);
 	return answer_fill(ret, true, &out, c, 0, err);

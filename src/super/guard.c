@@ -230,7 +230,21 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 
 /* --- the supervisor's side -------------------------------------------------- */
 
-/* The actor first: it has more to do until it can begin. */
+static int start_actor(struct start *s, const int socks[2], struct guard_pair *pair,
+		       struct cordon_err *err)
+{
+	return start_one(s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
+}
+
+static int start_reader(struct start *s, const int socks[2], struct guard_pair *pair,
+			struct cordon_err *err)
+{
+	return start_one(s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
+}
+
+/* The reader first: many calls it answers alone (/dev/null opened to write is the first that
+ * git makes), and on one CPU they would wait until the actor has settled the names.  Later it
+ * waits for the actor, without which it is not to be. */
 static int start_pair(struct guard *g, struct cordon_err *err)
 {
 	struct guard_pair *pair = &g->pairs[g->n_pairs];
@@ -258,9 +272,12 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		guard_choose_cpu(&s.worker);
 		guard_keep_cpu(&s.worker);
 	}
-	rc = start_one(&s, socks[0], become_actor, guard_actor_loop, &pair->actor, err);
-	if (rc == 0)
-		rc = start_one(&s, socks[1], become_reader, guard_reader_loop, &pair->reader, err);
+	if (s.is_later)
+		rc = start_actor(&s, socks, pair, err) < 0 ? -1 :
+			start_reader(&s, socks, pair, err);
+	else
+		rc = start_reader(&s, socks, pair, err) < 0 ? -1 :
+			start_actor(&s, socks, pair, err);
 	(void)!cpus_use(&all);
 	close(s.trouble);
 	close(socks[0]);

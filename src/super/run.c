@@ -569,6 +569,7 @@ int run_plan(const struct plan *plan, const struct host_caps *caps, const struct
 	int rc;
 
 	tree_init(&r.tree, plan, caps, o->reporter);
+	r.tree.early = o->early;
 	server_init(&r.server, &r.tree, o->ops, &r.live);
 	rc = stdio_open(&r.stdio, o->capture ? ret->out : NULL, ret->truncated, plan->limits.output,
 			o->limit_output, err);

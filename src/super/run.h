@@ -21,7 +21,7 @@ struct run_audit {
 struct run_result {
 	char run_id[40];
 	bool started;
-	struct cordon_err err;		/* when it did not start */
+	struct cordon_err err;		/* when it did not start, or could not go on */
 	const char *hint;		/* what to do about it; NULL: what its code says */
 	int exec_errno;			/* exec failed with this; 0 otherwise */
 	int status;			/* of wait(2) */
@@ -41,6 +41,7 @@ struct run_result {
 /* What would allow a blocked command. */
 #define RUN_BLOCKED_HINT	"commands.block without the pattern"
 
+struct native_early;
 struct run_reporter;
 struct session_ops;
 
@@ -50,6 +51,7 @@ struct run_options {
 	struct run_reporter *reporter;	/* its result is the one that is filled */
 	const struct session_ops *ops;	/* for what is asked while it runs, or NULL */
 	bool own_process;		/* which ends with the run, and may be confined for good */
+	struct native_early *early;	/* who may have begun, or NULL; stopped by the caller */
 };
 
 /* Run the plan to its end; `ret` is initialised.  -1 only when the machinery itself failed; `ret`

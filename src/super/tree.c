@@ -73,7 +73,7 @@ static int clone_init(struct tree *t, const struct native_stdio *io,
 			return -1;
 		groups.cgroup = limiter_cgroup_fd(t->limiter);
 	}
-	if (native_clone(t->plan, io, &groups, &t->child, err) < 0)
+	if (native_clone(t->plan, io, &groups, t->early, &t->child, err) < 0)
 		return -1;
 	return t->child.in_cgroup || groups.entered ? 0 :
 		       limiter_join(t->limiter, t->child.pid, err);

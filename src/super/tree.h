@@ -19,6 +19,7 @@ struct disk;
 struct tree {
 	const struct plan *plan;
 	struct run_reporter *reporter;
+	struct native_early *early;	/* NULL: nobody began before it */
 	struct native_child child;
 	struct native_fds fds;
 	struct limiter *limiter;	/* NULL until it is granted, where init enters it */

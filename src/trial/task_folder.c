@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/program.h"
 
 int task_folder_open(const char *file, struct arena *a, struct task_folder *ret,
 		     struct cordon_err *err)
@@ -77,13 +78,11 @@ static int no_command(struct cordon_err *err, const char *who, const char *file)
 
 static int from_text(const char *text, struct arena *a, struct trial_command *ret)
 {
-	const char **argv = arena_new(a, 4, sizeof(*argv));
+	const char **argv = arena_new(a, MAX_SHELL_WORDS, sizeof(*argv));
 
 	if (!argv)
 		return -1;
-	argv[0] = "/bin/sh";
-	argv[1] = "-c";
-	argv[2] = text;
+	program_shell(text, argv);
 	*ret = (struct trial_command){ (const char *const *)argv, text, false };
 	return 0;
 }

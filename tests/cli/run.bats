@@ -31,6 +31,36 @@ teardown() {
 	[ "$status" -eq 7 ]
 }
 
+@test "-c: a text that begins with a dash is a command, not an option" {
+	for text in '-x; echo ran' '+x; echo ran' '-c id; echo ran'; do
+		run --separate-stderr "$cordon" run -c "$text"
+		[ "$status" -eq 0 ]
+		[ "$output" = ran ]
+		[[ "$stderr" == *"not found"* ]]
+	done
+	run -126 "$cordon" run --block-command id -c '-x; id'
+}
+
+@test "a program of 32 bits is ended, and told why" {
+	[ "$(uname -m)" = x86_64 ] || skip "for x86_64"
+	# getpid() as i386 has it
+	printf 'import ctypes, mmap
+m = mmap.mmap(-1, 4096, prot=7)
+m.write(b"\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3")
+at = ctypes.addressof(ctypes.c_char.from_buffer(m))
+print(ctypes.CFUNCTYPE(ctypes.c_int)(at)() > 0)
+' >foreign.py
+	[ "$(/usr/bin/python3 foreign.py)" = True ] || skip "the kernel runs none"
+	for words in "/usr/bin/python3 foreign.py" "sh -c '/usr/bin/python3 foreign.py; exit'"; do
+		run --separate-stderr "$cordon" run -c "exec $words"
+		[ "$status" -eq 159 ]
+		[ -z "$output" ]
+		[[ "$stderr" == *"cordon: ended by SIGSYS, as programs of 32 bits"* ]]
+	done
+	run --separate-stderr "$cordon" run -- sh -c 'kill -ABRT $$'
+	[ -z "$stderr" ]
+}
+
 @test "128 and the signal" {
 	for signal in 1 6 9 15; do
 		run "$cordon" run -- sh -c "kill -$signal \$\$"
@@ -185,6 +215,43 @@ cordon needs 80; raise it and try again" ]
 	done
 	run sh -c 'ulimit -n 80; exec "$@"' sh "$cordon" run -- touch ran
 	[ "$status" -eq 0 ]
+}
+
+@test "too small a stack: one line instead of SIGSEGV" {
+	for words in "125 run -- touch ran" "125 session start" "2 check cordon.toml" "2 doctor"; do
+		# shellcheck disable=SC2086
+		run sh -c 'ulimit -s 64; exec "$@"' sh "$cordon" ${words#* }
+		[ "$status" -eq "${words%% *}" ]
+		[ "$output" = "cordon: the limit of the stack (ulimit -s) is 64 KB, and a cordon \
+needs 256; raise it and try again" ]
+		[ ! -e ran ]
+	done
+	run -0 sh -c 'ulimit -s 256; exec "$@"' sh "$cordon" run -- touch ran
+}
+
+@test "a result that cannot be written: 125, whatever the command did" {
+	for did in true false; do
+		run -125 bash -c '"$@" >/dev/full' - "$cordon" run --json -- "$did"
+		[ "$output" = "cordon: cannot write the answer" ]
+	done
+}
+
+@test "a command that cordon had to end has run, and the result does not deny it" {
+	"$cordon" run --result out.json -- sh -c 'echo begun; until [ -e go ]; do sleep 0.05; done
+		: >made; sleep 30' >wrote 2>said &
+	soon grep -q begun wrote
+	# No room for the guard, which begins with the first name that is made, nor to wait.
+	prlimit --nofile=8:8 --pid $!
+	touch go
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 125 ]
+	grep -q '^cordon: cannot ' said
+	[ ! -e made ]
+	output=$(cat out.json)
+	# Its call failed before it was ended, and the shell may have been quick to end by itself.
+	json "(d['exit_code'], d['signal']) in ((None, 9), (2, None)) and d['error']['message']"
+	json "d['enforced'] and d['processes_peak'] > 0"
 }
 
 @test "usage errors are 2 and one line" {
@@ -379,7 +446,8 @@ cordon needs 80; raise it and try again" ]
 	P
 	"$cordon" run --timeout 8s -- /usr/bin/python3 stops.py "$m" 3>&- &
 	pid=$!
-	soon test -n "$(pgrep -f "stops.py $m")"
+	# Not the supervisor, whose words are the same: it is not to be stopped before it runs.
+	soon pgrep -f "^/usr/bin/python3 stops.py $m"
 	kill -STOP $pid
 	soon sleeps "$m"
 	soon gone "$m"
@@ -1610,6 +1678,126 @@ while time.monotonic() < end and not os.path.exists("end"):
 	run -0 "$cordon" run -c 'cat gitconf; echo x >conf/x; echo x >cargo/x; rm conf/x'
 }
 
+@test "the links that lead to such a folder, and to HOME, stay what they are" {
+	mkdir -p real zreal home away
+	ln -s real step
+	ln -s step conf
+	ln -s "$work/zreal" zsh
+	ln -s /usr far
+	echo x >gitconf
+	ln -s gitconf gitlink
+	ln -s home h
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	export XDG_CONFIG_HOME=$work/conf ZDOTDIR=$work/zsh CARGO_HOME=$work/far
+	export GIT_CONFIG_GLOBAL=$work/gitlink
+	for link in conf step zsh far gitlink h; do
+		run -0 sh -c "cd '$BATS_TEST_TMPDIR/outside' && ln -sfn away $link && rm $link"
+		for act in "ln -sfn away $link" "rm $link" "mv $link away"; do
+			HOME=$work/h run "$cordon" run -c "$act"
+			[ "$status" -ne 0 ]
+			[ -L "$link" ]
+		done
+	done
+	HOME=$work/h run -0 "$cordon" run -c 'echo x >conf/x; echo x >h/x; cat real/x home/x'
+}
+
+# Takes each of the links given, of the folder `work`, away inside, which must fail.
+links_stay() {
+	for link in "$@"; do
+		run -0 sh -c "cd '$BATS_TEST_TMPDIR/outside' && rm $link && mkdir $link"
+		run "$cordon" run "${options[@]}" -c "rm $link && mkdir $link"
+		[ "$status" -ne 0 ]
+		[ -L "$link" ]
+	done
+}
+
+@test "links on the way to keys that a variable names, and to a HOME, stay what they are" {
+	mkdir -p keys home
+	ln -s keys gpg
+	ln -s gone az
+	ln -s home h
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	options=()
+	GNUPGHOME=$work/gpg AZURE_CONFIG_DIR=$work/az links_stay gpg az
+	# Keys are closed whatever is protected.
+	printf '[files]\nprotect = []\n' >"$BATS_TEST_TMPDIR/p.toml"
+	options=(--policy "$BATS_TEST_TMPDIR/p.toml" --write "$work")
+	HOME=$work/h links_stay h
+	# What the policy names is seen by that name as well.
+	mkdir -p "$BATS_TEST_TMPDIR/far/.ssh"
+	echo host >"$BATS_TEST_TMPDIR/far/.ssh/config"
+	ln -sfn "$BATS_TEST_TMPDIR/far" h
+	HOME=$work/h run -0 "$cordon" run "${options[@]}" --read "$work/h/.ssh" -c 'cat h/.ssh/config'
+	[ "$output" = host ]
+	HOME=$work/h run "$cordon" run "${options[@]}" -c 'rm h'
+	[ "$status" -ne 0 ]
+}
+
+@test "links in a root behind those of HOME, and of a folder elsewhere, stay what they are" {
+	export HOME=$BATS_TEST_TMPDIR/home
+	away=$BATS_TEST_TMPDIR/away
+	mkdir -p "$HOME" "$away" v2 keys fish gh x
+	ln -s v2 current
+	ln -s keys kk
+	ln -s "$work/current/vimrc" "$HOME/.vimrc"
+	ln -s "$work/kk" "$HOME/.gnupg"
+	ln -s "$work/fish" "$work/gh" "$away"
+	echo token | tee gh/hosts.yml >v2/vimrc
+	# Out of the root and back.
+	ln -s "$work/x" "$HOME/x"
+	ln -s "$HOME/x" .vscode
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	options=()
+	export XDG_CONFIG_HOME=$away
+	links_stay current kk
+	for act in 'echo x >current/vimrc' 'echo x >v2/vimrc' 'echo x >fish/config.fish' \
+		'cat gh/hosts.yml' 'echo x >x/tasks.json'; do
+		run -0 sh -c "cd '$BATS_TEST_TMPDIR/outside' && $act"
+		run "$cordon" run -c "$act"
+		[ "$status" -ne 0 ]
+		[ "$output" != token ]
+	done
+	[ -z "$(cat fish/* x/* 2>/dev/null)" ]
+	run -0 "$cordon" run -c 'echo x >v2/free; cat current/free'
+}
+
+@test "links in a root on the way to what the policy closes or keeps stay what they are" {
+	away=$BATS_TEST_TMPDIR/away
+	mkdir -p "$away" v2
+	ln -s v2 current
+	ln -s v2 second
+	echo secret | tee v2/s >v2/k
+	ln -s "$work/current/s" "$work/second/k" "$away"
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	options=(--deny "$away/s" --protect "$away/k")
+	links_stay current second
+	for act in 'cat v2/s' 'echo x >v2/k'; do
+		run "$cordon" run "${options[@]}" -c "$act"
+		[ "$status" -ne 0 ]
+		[ "$output" != secret ]
+	done
+	run -0 "$cordon" run "${options[@]}" -c 'echo x >current/free; cat second/free second/k'
+}
+
+@test "links in a root on the way to what git runs stay what they are" {
+	away=$BATS_TEST_TMPDIR/away
+	mkdir -p "$away" v2/hooks
+	ln -s v2 current
+	ln -s "$away" tools
+	touch "$away/hook"
+	git init -q --separate-git-dir="$work/v2/repo.git" .
+	echo 'gitdir: current/repo.git' >.git
+	# A hook that is no file of the root's, and hooks that a name outside leads to.
+	ln -s "$work/tools/hook" v2/repo.git/hooks/pre-commit
+	ln -s v2 second
+	ln -s "$work/second/hooks" "$away/hooks"
+	git config core.hooksPath "$away/hooks"
+	cp -r . "$BATS_TEST_TMPDIR/outside"
+	options=()
+	links_stay current tools second
+	run -0 "$cordon" run -c 'echo x >v2/free; cat current/free second/free'
+}
+
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b
@@ -1751,7 +1939,7 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
                      stdin=os.open('/proc/self/mem', os.O_RDWR), stdout=subprocess.PIPE).stdout)"
 	grep -q pipe: <<<"$output"
 	run bash -c "'$cordon' run --json -- true >&-"
-	[ "$status" -eq 2 ]
+	[ "$status" -eq 125 ]
 	run bash -c "'$cordon' run -- echo hi >/dev/full"
 	[ "$status" -ne 0 ]
 }
@@ -1827,7 +2015,7 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	[ "$stderr" = "cordon: not all of the command's output could be written: File too large" ]
 	[ "$(stat -c %s f)" = 10240 ]
 	grep -q '"exit_code":0,.*"stdout_truncated":true,"stderr_truncated":false' r.json
-	run -2 --separate-stderr bash -c 'ulimit -f 10 && "$@" >f' - "$cordon" run --audit /dev/null \
+	run -125 --separate-stderr bash -c 'ulimit -f 10 && "$@" >f' - "$cordon" run --audit /dev/null \
 		--json -- head -c 100000 /dev/zero
 	[ "$stderr" = "cordon: cannot write the answer" ]
 	# The command has the caller's own idea of that signal.
@@ -1881,6 +2069,29 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	run ! grep -e 'warning' -e 'use --no-sandbox' <<<"$output"
 }
 
+@test "--no-sandbox keeps nothing that a ceiling asks for, and is refused" {
+	mkdir -p "$HOME/.config/cordon"
+	export XDG_CONFIG_HOME=$HOME/.config
+	ceiling=$HOME/.config/cordon/cordon.toml
+	for asked in 'files.deny = ["/srv"]' 'files.write = []' 'files.read = ["/usr"]' \
+		'network.allow = []' 'network.deny = ["a.example"]' 'limits.memory = "1G"' \
+		'limits.processes = 9' 'limits.disk = "1G"' 'commands.block = ["id"]'; do
+		echo "$asked" >"$ceiling"
+		run -125 "$cordon" run --no-sandbox -- touch ran
+		[[ "$output" == *"backend none does not keep ${asked%% *}, which a ceiling asks \
+for ($ceiling:1:"*"); use --sandbox process"* ]]
+		[ ! -e ran ]
+	done
+	# What it does keep, and what asks for nothing.
+	printf '[limits]\ntimeout = "9s"\nmemory = "none"\n[network]\nmode = "public"\n' >"$ceiling"
+	printf '[env]\nstrip = ["A"]\n[files]\ndeny = []\n' >>"$ceiling"
+	run -0 "$cordon" run --no-sandbox -- touch ran
+	# The project is below the operator's word.
+	rm "$ceiling"
+	printf '[files]\ndeny = ["/srv"]\n[limits]\nmemory = "1G"\n' >p.toml
+	run -0 "$cordon" run --policy p.toml --no-sandbox -- true
+}
+
 @test "links in the workspace on the way to a ceiling are held" {
 	export XDG_CONFIG_HOME=$HOME/config
 	mkdir -p "$XDG_CONFIG_HOME/cordon" a real/cordon
@@ -1931,6 +2142,24 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 network; use --network no-network or allowlist" ]
 	[ ! -e ran ]
 	run -0 "$cordon" run -- true
+}
+
+@test "--result: what an earlier run left is not taken for that of one that did not start" {
+	printf '[network]\nmode = "pubic"\n' >bad.toml
+	for words in "--policy bad.toml" "--cwd /nonexistent"; do
+		"$cordon" run --result r.json -- true
+		# shellcheck disable=SC2086
+		run -2 "$cordon" run $words --result r.json -- true
+		[ ! -e r.json ]
+	done
+	"$cordon" run --result r.json -- true
+	"$cordon" run --dry-run --result r.json -- true >/dev/null
+	[ -s r.json ]
+	# A link, and what it leads to, are no result.
+	ln -s r.json link
+	run -2 "$cordon" run --policy bad.toml --result link -- true
+	[ ! -e link ]
+	[ -s r.json ]
 }
 
 @test "--result: streams pass, the file is whole" {
@@ -2117,10 +2346,20 @@ for name in "full", "later":
 		BUNDLE_GITHUB__COM SECRET_KEY_BASE TS_AUTHKEY GITHUBTOKEN token
 		DEEPINFRA_TOKEN AZURE_OPENAI_AD_TOKEN GITEA_TOKEN DOCKERHUB_TOKEN UV_PUBLISH_TOKEN
 		POETRY_PYPI_TOKEN_PYPI FIREBASE_TOKEN SENTRY_TOKEN GCP_SA_KEY KAGGLE_KEY SOPS_AGE_KEY
-		UPSTASH_REDIS_REST_TOKEN GOOGLE_APPLICATION_CREDENTIALS_JSON SECRET PASSPHRASE"
+		UPSTASH_REDIS_REST_TOKEN GOOGLE_APPLICATION_CREDENTIALS_JSON SECRET PASSPHRASE
+		BLOB_READ_WRITE_TOKEN KV_REST_API_READ_ONLY_TOKEN NGROK_AUTHTOKEN ARM_OIDC_TOKEN
+		MLFLOW_TRACKING_TOKEN motherduck_token TURBO_TOKEN TUNNEL_TOKEN TF_VAR_token
+		OP_CONNECT_TOKEN CONTENTFUL_MANAGEMENT_TOKEN ELASTIC_APM_SECRET_TOKEN
+		CLAUDE_CODE_OAUTH_TOKEN OPENAI_TOKEN_2 B2_APPLICATION_KEY CYPRESS_RECORD_KEY
+		AIRFLOW__CORE__FERNET_KEY AIRFLOW_CONN_DB AIRFLOW__DATABASE__SQL_ALCHEMY_CONN
+		ORG_GRADLE_PROJECT_signingKey MNEMONIC WALLET_MNEMONIC RABBITMQ_DEFAULT_PASS
+		RCLONE_CONFIG_PASS SNOWSQL_PWD NEO4J_AUTH VAULT_SECRET_ID DBT_ENV_SECRET_A
+		AZURE_CREDENTIALS GCP_CREDENTIALS CI_REPOSITORY_URL MC_HOST_store SFDX_AUTH_URL
+		OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS
+		AWS_CONTAINER_CREDENTIALS_FULL_URI VSS_NUGET_EXTERNAL_FEED_ENDPOINTS"
 	plain="MYAPP_TOKEN MAX_TOKENS NPM_TOKEN_FILE SSH_KEY_FILE GPG_KEY CACHE_KEY SUPABASE_ANON_KEY KEYMAP
 		BUNDLE_BUILD__NOKOGIRI BUNDLE_PATH TOKENIZERS_PARALLELISM WEBHOOK_PORT
-		COMPOSER_HOME"
+		COMPOSER_HOME CLAUDE_CODE_MAX_OUTPUT_TOKENS OPENAI_MAX_TOKENS HOST_PWD"
 	for name in $secrets; do
 		export "$name=s3cret-$name"
 	done

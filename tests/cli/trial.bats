@@ -89,7 +89,7 @@ command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
 	[ "$status" -eq 0 ]
 	result t 'p["agent"]["stdout"] == "of-the-task\n/app\n" and r["reward"] == 0.25'
 	result t 'p["verifier"]["stdout"] == "ready\n"'
-	run "$cordon" trial -o out2 --agent 'echo of-the-option' \
+	run "$cordon" trial -o out2 --agent '-x; echo of-the-option' \
 		--verifier 'echo 1 >/logs/verifier/reward.txt' --setup 'echo first' t
 	[ "$status" -eq 0 ]
 	[ "$(cat out2/t/output/agent.stdout)" = of-the-option ]

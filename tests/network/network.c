@@ -561,7 +561,7 @@ static bool start_run(struct arena *arena, struct native_child *ret)
 	struct native_groups groups = { .cgroup = -1 };
 	struct cordon_err err;
 
-	return ok(native_clone(&plan, &io, &groups, ret, &err) == 0, "%s", err.msg) &&
+	return ok(native_clone(&plan, &io, &groups, NULL, ret, &err) == 0, "%s", err.msg) &&
 	       ok(native_send(ret, NATIVE_GO, 0) == 0, "go");
 }
 
@@ -674,7 +674,7 @@ static const char *run_with_mounts(struct plan_mount *mounts, size_t n, const ch
 	ok(pipe2(ends, O_CLOEXEC) == 0, "a pipe");
 	/* Not /dev/null, which would be opened anew where there is none. */
 	io = (struct native_stdio){ .fd = { ends[0], ends[1], ends[1] } };
-	if (!ok(native_clone(&plan, &io, &groups, &c, &err) == 0, "%s", err.msg))
+	if (!ok(native_clone(&plan, &io, &groups, NULL, &c, &err) == 0, "%s", err.msg))
 		exit(1);
 	close(ends[1]);
 	native_send(&c, NATIVE_GO, 0);

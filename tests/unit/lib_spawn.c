@@ -124,7 +124,7 @@ static void test_what_it_is_given(void)
 	int ends[2], in = -1;
 
 	enter();
-	ok(start(&r, "sleep 60", &setting, captured()) == 0, "%s", r.err.msg);
+	ok(start(&r, "-x; sleep 60", &setting, captured()) == 0, "%s", r.err.msg);
 	ok(end(&r) == 0 && r.code == 124 && says(&r, "\"limit\":\"wall\""), "a setting holds");
 	cordon_answer_release(&r.answer);
 	/* A stream of its own, whatever its number. */

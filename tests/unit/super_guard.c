@@ -157,6 +157,16 @@ static void test_folding(void)
 		{ ".vs\xc3\xb6\xc3\x96", ".vs\xc3\xb6\xc3\x96" },
 		{ "ta\xc5\xbfks", "tasks" },
 		{ "hoo\xe2\x84\xaas", "hooks" },
+		/* as ext4 and tmpfs take them in a folder that folds case */
+		{ ".con\xef\xac\x81g", ".config" },
+		{ ".\xc3\x9fh", ".ssh" },
+		{ ".\xe1\xba\x9eh", ".ssh" },
+		{ "o\xef\xac\x83" "ce", "office" },
+		{ "te\xef\xac\x86", "test" },
+		{ ".gi\xc2\xadt", ".git" },
+		{ ".git\xef\xb8\x8f", ".git" },
+		{ ".git\xe2\x80\x8b", ".git" },
+		{ ".git\xf3\xa0\x80\x81", ".git" },
 		{ "\xff\xfe", "\xff\xfe" },
 		{ "\xe2\x80", "\xe2\x80" },
 	};

@@ -42,6 +42,7 @@ struct init {
 	dev_t ours[8];		/* file systems that we made */
 	size_t n_ours;
 	cpu_set_t cpus;		/* the caller's */
+	bool has_idle_cpu;	/* of these, when init was made */
 	int64_t end_ms;		/* when the wall clock is over for sure; INT64_MAX: never */
 	pid_t netns_maker;	/* the task that makes the network namespace */
 	int netns;		/* what it made; -1: nothing */
@@ -50,7 +51,7 @@ struct init {
 		int error;		/* errno; 0: all went well */
 		const char *what, *path;
 	} made;			/* why something of that is not there */
-	bool in_network;	/* init is in it */
+	bool in_network;	/* init is in it; from the beginning, by native_early */
 	bool asked;		/* the supervisor, for what it grants */
 	const struct network *network;
 	struct native_fds fds;
@@ -139,6 +140,8 @@ int step_open_sources(struct init *in, struct cordon_err *err);
 int step_new_root(struct init *in, struct cordon_err *err);
 int step_mounts(struct init *in, struct cordon_err *err);
 int step_enter_root(struct init *in, struct cordon_err *err);
+/* As clone3() for init, by who began early.  -1: it did not, and never will. */
+pid_t native_early_clone(struct native_early *e, const struct clone_args *args);
 int step_begin_network(struct init *in, struct cordon_err *err);
 /* Also for whoever needs it before its turn. */
 int step_enter_network(struct init *in, struct cordon_err *err);

@@ -16,7 +16,10 @@
 #ifndef BACKEND_NATIVE_H
 #define BACKEND_NATIVE_H
 
+#include <linux/sched.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
@@ -136,10 +139,26 @@ struct native_entries {
 struct stat;
 const char *native_find_device(const struct stat *st);
 
-/* Make init and let it wait for NATIVE_GO.  On failure nothing is left. */
+/* A task that makes the network namespace of a run while its plan is still made, on another
+ * CPU.  For a process of one thread, which stops it before it forgets the struct. */
+struct native_early {
+	int pidfd;		/* -1: there is none */
+	pid_t parent;
+	_Atomic uint32_t state;
+	struct clone_args args;
+	sigset_t mask;		/* init's */
+	jmp_buf init;		/* where it begins */
+	pid_t child;		/* init */
+};
+#define NATIVE_NOT_EARLY	((struct native_early){ .pidfd = -1 })
+void native_early_start(struct native_early *e);
+void native_early_stop(struct native_early *e);
+
+/* Make init and let it wait for NATIVE_GO.  On failure nothing is left.  `early`: who may have
+ * begun, or NULL. */
 int native_clone(const struct plan *plan, const struct native_stdio *io,
-		 const struct native_groups *groups, struct native_child *ret,
-		 struct cordon_err *err) MUST_USE;
+		 const struct native_groups *groups, struct native_early *early,
+		 struct native_child *ret, struct cordon_err *err) MUST_USE;
 /* On NATIVE_ASKED: make the rules for files that are the host's, but for those that init,
  * where it comes to them first, makes meanwhile. */
 int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;

@@ -35,7 +35,7 @@ static int make_netns(const struct init *in)
 	int fd, netns;
 	long rc;
 
-	rc = QUIET1(unshare, CLONE_NEWNET);
+	rc = in->in_network ? 0 : QUIET1(unshare, CLONE_NEWNET);
 	fd = (int)(rc < 0 ? rc : QUIET3(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return fd;
@@ -75,7 +75,8 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 				in);
 	if (in->netns_maker < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start making the network namespace");
-	cpus_part(&in->cpus, in->netns_maker);
+	if (in->has_idle_cpu)
+		cpus_part(&in->cpus, in->netns_maker);
 	return 0;
 }
 
@@ -91,17 +92,18 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 {
 	int rc;
 
-	if (!(in->plan->clone_flags & CLONE_NEWNET) || in->in_network)
+	if (!(in->plan->clone_flags & CLONE_NEWNET) || !in->netns_maker)
 		return 0;
 	ask_for_grants(in);
 	while ((rc = waitpid(in->netns_maker, NULL, 0)) < 0 && errno == EINTR)
 		;
+	in->netns_maker = 0;
 	if (rc >= 0)
 		errno = in->made.error;
 	if (rc < 0 || in->netns < 0)
 		return err_sys(err, CORDON_E_HOST,
 			       "cannot make the network namespace; cordon doctor says what to do");
-	if (setns(in->netns, CLONE_NEWNET) < 0)
+	if (!in->in_network && setns(in->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the network namespace");
 	close(in->netns);
 	in->in_network = true;

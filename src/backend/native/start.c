@@ -101,8 +101,23 @@ static pid_t clone_by(const struct clone_args *args)
 			      (void *)(uintptr_t)args->pidfd, NULL, NULL);
 }
 
-static int clone_init(const struct plan *plan, struct init *in, struct native_child *c,
-		      struct cordon_err *err)
+/* Where both namespaces are wanted that it makes. */
+static pid_t clone_early(struct native_early *early, const struct clone_args *args,
+			 struct init *in)
+{
+	pid_t pid;
+
+	if (!early || early->pidfd < 0 || !(args->flags & CLONE_NEWUSER) ||
+	    !(in->plan->clone_flags & CLONE_NEWNET))
+		return -1;
+	in->in_network = true;
+	pid = native_early_clone(early, args);
+	in->in_network = pid >= 0;
+	return pid;
+}
+
+static int clone_init(const struct plan *plan, struct init *in, struct native_early *early,
+		      struct native_child *c, struct cordon_err *err)
 {
 	struct clone_args args = {
 		.flags = (plan->clone_flags & ~(unsigned long)CLONE_NEWNET) | CLONE_PIDFD,
@@ -114,7 +129,9 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)in->groups->cgroup;
 	}
-	c->pid = clone_by(&args);
+	c->pid = clone_early(early, &args, in);
+	if (c->pid < 0)
+		c->pid = clone_by(&args);
 	c->in_cgroup = c->pid > 0 && in->groups->cgroup >= 0;
 	if (c->pid < 0 && in->groups->cgroup >= 0) {
 		/* It may still be moved there. */
@@ -123,7 +140,7 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 	}
 	if (c->pid == 0)
 		init_main(in);
-	if (c->pid > 0)
+	if (c->pid > 0 && in->has_idle_cpu)
 		cpus_part(&in->cpus, c->pid);
 	if (c->pid < 0)
 		return err_sys(
@@ -133,8 +150,8 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ch
 }
 
 int native_clone(const struct plan *plan, const struct native_stdio *io,
-		 const struct native_groups *groups, struct native_child *ret,
-		 struct cordon_err *err)
+		 const struct native_groups *groups, struct native_early *early,
+		 struct native_child *ret, struct cordon_err *err)
 {
 	struct init in = { .plan = plan,
 			   .io = io,
@@ -171,8 +188,10 @@ int native_clone(const struct plan *plan, const struct native_stdio *io,
 	}
 	in.control = ends[1];
 	cpus_read(&in.cpus);
+	/* Who began early did so for that. */
+	in.has_idle_cpu = (early && early->pidfd >= 0) || cpus_have_idle(&in.cpus);
 	c.control = ends[0];
-	if (clone_init(plan, &in, &c, err) < 0) {
+	if (clone_init(plan, &in, early, &c, err) < 0) {
 		native_child_release(&c);
 		close(ends[1]);
 		return -1;
