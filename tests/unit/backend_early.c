@@ -147,55 +147,43 @@ static void test_stop(void)
 	ok(is_alone(), "nobody there was");
 }
 
+/* What is sent to who began, before it is told to clone; 0: nothing is. */
+static void check_no_init(int sent, uint64_t flags)
+{
+	int pidfd;
+	struct clone_args args = args_for(&pidfd);
+	struct native_early e;
+
+	args.flags |= flags;
+	native_early_start(&e);
+	if (e.pidfd < 0)
+		skip("no user namespaces here");
+	if (sent)
+		pidfd_signal(e.pidfd, sent);
+	is_int(native_early_clone(&e, &args), -1, "no init");
+	native_early_stop(&e);
+	ok(e.pidfd < 0 && pidfd < 0 && is_alone(), "nobody is left");
+}
+
 /* By whom, and whether we are told, is all the same. */
 static void test_killed(void)
 {
-	for (int i = 0; i < 2; i++) {
-		int pidfd;
-		struct clone_args args = args_for(&pidfd);
-		struct native_early e;
-
-		signal(SIGCHLD, i ? SIG_IGN : SIG_DFL);
-		native_early_start(&e);
-		if (e.pidfd < 0)
-			skip("no user namespaces here");
-		pidfd_signal(e.pidfd, SIGKILL);
-		is_int(native_early_clone(&e, &args), -1, "no init");
-		native_early_stop(&e);
-		ok(e.pidfd < 0 && pidfd < 0 && is_alone(), "nobody is left");
-	}
+	check_no_init(SIGKILL, 0);
+	signal(SIGCHLD, SIG_IGN);
+	check_no_init(SIGKILL, 0);
 	signal(SIGCHLD, SIG_DFL);
 }
 
 /* Whoever holds it up does not hold us up, and it clones nothing later. */
 static void test_stopped(void)
 {
-	int pidfd;
-	struct clone_args args = args_for(&pidfd);
-	struct native_early e;
-
-	native_early_start(&e);
-	if (e.pidfd < 0)
-		skip("no user namespaces here");
-	pidfd_signal(e.pidfd, SIGSTOP);
-	is_int(native_early_clone(&e, &args), -1, "no init");
-	native_early_stop(&e);
-	ok(e.pidfd < 0 && pidfd < 0 && is_alone(), "nobody is left");
+	check_no_init(SIGSTOP, 0);
 }
 
 /* The kernel refuses it: the caller hears of it when it tries the same. */
 static void test_refused(void)
 {
-	int pidfd;
-	struct clone_args args = args_for(&pidfd);
-	struct native_early e;
-
-	native_early_start(&e);
-	if (e.pidfd < 0)
-		skip("no user namespaces here");
-	args.flags |= CLONE_THREAD;	/* without memory to share */
-	is_int(native_early_clone(&e, &args), -1, "no init");
-	ok(e.pidfd < 0 && pidfd < 0 && is_alone(), "nobody is left");
+	check_no_init(0, CLONE_THREAD);	/* without memory to share */
 }
 
 int main(void)
