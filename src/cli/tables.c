@@ -58,7 +58,7 @@ const struct option options[] = {
 	{ "--output", 0, "SIZE", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.output"),
 	  "bytes of output" },
 	{ "--disk", 0, "SIZE", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.disk"),
-	  "bytes in each private place, and bytes added to writable roots" },
+	  "bytes in all private places, and bytes added to writable roots" },
 	{ "--open-files", 0, "N", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.open_files"),
 	  "open descriptors of one process" },
 	{ "--env", 0, "NAME[=VALUE]", IN_RUNS | IN_TRIAL, OPT_ENV, 0, NULL,

@@ -67,7 +67,7 @@ static const struct {
 	  "timer, SIGTERM, then SIGKILL to pid 1 of the pid namespace" },
 	{ F_LIMITS_TIMEOUT, 0, ANY_CGROUP, "timer, SIGTERM, then SIGKILL to what init adopted" },
 	{ F_LIMITS_OUTPUT, 0, ANY_CGROUP, "counted where it is captured" },
-	{ F_LIMITS_DISK, BIT(MOUNT), ANY_CGROUP, "size of each private tmpfs" },
+	{ F_LIMITS_DISK, BIT(MOUNT), ANY_CGROUP, "size of the private tmpfs" },
 	{ F_LIMITS_OPEN_FILES, 0, ANY_CGROUP, "RLIMIT_NOFILE" },
 	{ F_ENV_PASS, 0, ANY_CGROUP, "a new environment at execve" },
 	{ F_ENV_SET, 0, ANY_CGROUP, "a new environment at execve" },
@@ -141,7 +141,7 @@ const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enf
 	if (by)
 		return by;
 	if (id == F_LIMITS_DISK && policy_is_written(p, id) && p->base.f[F_FILES_WRITE].n)
-		return "size of each private tmpfs; accounting of writable roots, SIGKILL";
+		return "size of the private tmpfs; accounting of writable roots, SIGKILL";
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].id == id && (rows[i].needs & ~enforced) == 0 &&
 		    (rows[i].cgroup == ANY_CGROUP || rows[i].cgroup == cgroup))

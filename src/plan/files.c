@@ -187,9 +187,7 @@ static void add_private(struct files *f, const char *path)
 	/* The host's own place of that name is not private. */
 	if (f->in_place)
 		return;
-	m = files_add_mount(f, MOUNT_TMPFS, NULL, path);
-	m->size = f->plan->limits.disk;
-	m->exec = true;
+	m = files_add_mount(f, MOUNT_PRIVATE, NULL, path);
 	add_access_to(f, m, LL_WRITE);
 }
 

@@ -28,7 +28,7 @@ enum plan_mount_kind {
 	MOUNT_RW,		/* source, writable */
 	MOUNT_DEV,		/* a device node of the host */
 	MOUNT_MASK,		/* whatever is there becomes unreadable */
-	MOUNT_TMPFS,		/* size bytes, writable */
+	MOUNT_PRIVATE,		/* empty, writable; all of them share limits.disk */
 	MOUNT_PROC,
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
@@ -41,14 +41,13 @@ enum plan_mount_kind {
 struct plan_mount {
 	enum plan_mount_kind kind;
 	bool optional;		/* what is not there is left out */
-	bool exec;		/* tmpfs: programs may be executed from it; mask: of a program */
+	bool exec;		/* mask: of a program */
 	bool root;		/* a root of the policy: names are looked for below it */
 	bool keep;		/* what the target leads to, if anything, over itself */
 	bool file;		/* keep: unless it is a directory */
 	bool plain;		/* left out if a link is on the way to the source */
 	const char *source;	/* path on the host, link target, name or text */
 	const char *target;	/* absolute */
-	int64_t size;		/* tmpfs */
 	size_t access;		/* 1 + the one that is for all of it; 0: none */
 };
 
@@ -127,7 +126,7 @@ struct plan_limits {
 	int64_t file_size;
 	int64_t wall_ms;
 	int64_t output;
-	int64_t disk;			/* of each private place */
+	int64_t disk;			/* of the private places */
 	int64_t roots;			/* that may be added to the writable roots */
 	int64_t open_files;
 	int64_t grace_ms;		/* between SIGTERM and SIGKILL */

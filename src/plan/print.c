@@ -20,7 +20,7 @@ static const struct {
 
 static const char *const mount_words[] = {
 	[MOUNT_RO] = "read-only",	 [MOUNT_SYSTEM] = "read-only", [MOUNT_RW] = "writable",
-	[MOUNT_DEV] = "device",		 [MOUNT_MASK] = "masked",      [MOUNT_TMPFS] = "private",
+	[MOUNT_DEV] = "device",		 [MOUNT_MASK] = "masked",      [MOUNT_PRIVATE] = "private",
 	[MOUNT_PROC] = "own processes",	 [MOUNT_DEVPTS] = "terminals", [MOUNT_LINK] = "link",
 	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",    [MOUNT_PROXY] = "proxy",
 };
@@ -32,7 +32,7 @@ static const char *const mount_features[] = {
 	[MOUNT_RW] = "bind",
 	[MOUNT_DEV] = "bind",
 	[MOUNT_MASK] = "bind of something unreadable",
-	[MOUNT_TMPFS] = "tmpfs",
+	[MOUNT_PRIVATE] = "tmpfs",
 	[MOUNT_PROC] = "proc",
 	[MOUNT_DEVPTS] = "devpts",
 	[MOUNT_LINK] = "symlink",
@@ -110,8 +110,9 @@ static void start_line(struct buf *out, const char *what, const char *kind, cons
 	put_name(out, name);
 }
 
-static void print_mount(const struct plan_mount *m, struct buf *out)
+static void print_mount(const struct plan *p, const struct plan_mount *m, struct buf *out)
 {
+	int64_t most = p->limits.disk;
 	const char *condition = m->kind == MOUNT_LINK ? ", if nothing else is there"
 						      : ", if it is there";
 
@@ -120,8 +121,8 @@ static void print_mount(const struct plan_mount *m, struct buf *out)
 		buf_puts(out, " to ");
 		put_name(out, m->source);
 	}
-	if (m->kind == MOUNT_TMPFS && m->size != INT64_MAX)
-		buf_printf(out, " of %" PRId64 " bytes", m->size);
+	if (m->kind == MOUNT_PRIVATE && most != INT64_MAX)
+		buf_printf(out, " of at most %" PRId64 " bytes", most);
 	buf_printf(out, ": %s%s\n", mount_features[m->kind],
 		   m->optional ? condition : "");
 }
@@ -153,7 +154,7 @@ static void print_landlock(int abi, struct buf *out)
 static void print_files(const struct plan *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n_mounts; i++)
-		print_mount(&p->mounts[i], out);
+		print_mount(p, &p->mounts[i], out);
 	for (size_t i = 0; i < p->n_aliases; i++) {
 		start_line(out, "mount", "alias", p->aliases[i].path);
 		buf_puts(out, " is ");

@@ -206,9 +206,9 @@ int tree_join(struct tree *t, struct cordon_err *err)
 		disk_join(t->disk, t->fds.fd[NATIVE_PROC]);
 	if (network_join(&t->network, &t->fds, err) < 0)
 		return -1;
-	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
-		if (t->fds.fd[i] >= 0 && limiter_add_fs(t->limiter, t->fds.fd[i], err) < 0)
-			return -1;
+	if (t->fds.fd[NATIVE_PRIVATE] >= 0 &&
+	    limiter_add_fs(t->limiter, t->fds.fd[NATIVE_PRIVATE], err) < 0)
+		return -1;
 	limiter_add_sockets(t->limiter, fd_take(&t->fds.fd[NATIVE_DIAG]));
 	if (t->plan->clone_flags & CLONE_NEWNET)
 		limiter_own_network(t->limiter);

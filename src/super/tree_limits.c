@@ -101,11 +101,8 @@ static int resize(int place, const char *size)
 
 static int become_resizer(const struct tree *t, pid_t parent, struct cordon_err *err)
 {
-	int keep[N_NATIVE_PLACES + 2];
+	const int keep[] = { t->fds.fd[NATIVE_PRIVATE], t->userns, t->mntns };
 
-	memcpy(keep, t->fds.fd + NATIVE_PLACE, N_NATIVE_PLACES * sizeof(*keep));
-	keep[N_NATIVE_PLACES] = t->userns;
-	keep[N_NATIVE_PLACES + 1] = t->mntns;
 	if (aside_detach("cordon-limits", keep, ARRAY_SIZE(keep), err) < 0 ||
 	    aside_enter_userns(t->userns, 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_CHROOT, err) < 0)
 		return -1;
@@ -126,17 +123,19 @@ static _Noreturn void resizer_main(const struct tree *t, int64_t bytes, pid_t pa
 		snprintf(size, sizeof(size), "%lld", (long long)bytes);
 	if (become_resizer(t, parent, &err) < 0)
 		_exit(RESIZE_FAILED);
-	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
-		if (t->fds.fd[i] >= 0 && resize(t->fds.fd[i], size) < 0)
-			_exit(errno == EINVAL ? RESIZE_IN_USE : RESIZE_FAILED);
+	if (resize(t->fds.fd[NATIVE_PRIVATE], size) < 0)
+		_exit(errno == EINVAL ? RESIZE_IN_USE : RESIZE_FAILED);
 	_exit(RESIZED);
 }
 
 static int change_disk(struct tree *t, const struct plan_limits *l, struct cordon_err *err)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
 	int status;
 
+	if (t->fds.fd[NATIVE_PRIVATE] < 0)
+		return 0;
+	pid = fork();
 	if (pid == 0)
 		resizer_main(t, l->disk, parent);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
@@ -148,9 +147,9 @@ static int change_disk(struct tree *t, const struct plan_limits *l, struct cordo
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == RESIZE_IN_USE)
 		return err_set(err, CORDON_E_HOST,
-			       "limits.disk: more than %lld bytes are in use in a private place",
+			       "limits.disk: more than %lld bytes are in use in private places",
 			       (long long)l->disk);
-	return err_set(err, CORDON_E_SETUP, "limits.disk: a private place keeps its size");
+	return err_set(err, CORDON_E_SETUP, "limits.disk: the private places keep their size");
 }
 
 /* ---- all of them -------------------------------------------------------------- */

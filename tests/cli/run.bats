@@ -746,6 +746,21 @@ needs 256; raise it and try again" ]
 	json "d['limit'] == 'disk'"
 }
 
+@test "disk: the private places are bounded together, and each is one of its own" {
+	# Each alone has room for it.
+	for place in /tmp /dev/shm; do
+		"$cordon" run --disk 10M -- sh -c "head -c 6M /dev/zero > $place/a"
+	done
+	run "$cordon" run --disk 10M -- sh -c \
+		'head -c 6M /dev/zero > /tmp/a && ! head -c 6M /dev/zero > /dev/shm/b'
+	[ "$status" -eq 0 ]
+	[[ "$output" = *'No space left on device'* ]]
+	run "$cordon" run -- sh -c 'echo x > /tmp/a && ! ln /tmp/a /dev/shm/a && ! ls /dev/shm/* &&
+		stat -c %a /tmp /dev/shm'
+	[ "$status" -eq 0 ]
+	[[ "$output" = *'Invalid cross-device link'*1777*1777 ]]
+}
+
 @test "disk: names, holes and what was there before cost nothing" {
 	head -c 30M /dev/zero >old
 	run "$cordon" run --disk 2M --json -- \

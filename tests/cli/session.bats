@@ -895,7 +895,7 @@ print(sorted({len(os.sched_getaffinity(int(p[6:]))) for p in glob.glob("/proc/[0
 	start
 	inside sh -c 'head -c 3M /dev/zero >/tmp/x'
 	run -125 "$cordon" session phase s small
-	[ "$output" = 'cordon: limits.disk: more than 1048576 bytes are in use in a private place' ]
+	[ "$output" = 'cordon: limits.disk: more than 1048576 bytes are in use in private places' ]
 	status_is 'd["phase"] is None'
 	inside sh -c 'head -c 9M /dev/zero >/tmp/x; rm /tmp/x'
 	"$cordon" session phase s small

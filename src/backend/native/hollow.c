@@ -39,7 +39,7 @@ static bool find_tmpfs(struct init *in, const char *path)
 	for (size_t i = in->n_mounts; i > 0; i--) {
 		const struct plan_mount *m = &in->mounts[i - 1];
 
-		if (m->kind == MOUNT_TMPFS && in->trees[i - 1] == TREE_PLACED &&
+		if (m->kind == MOUNT_PRIVATE && in->trees[i - 1] == TREE_PLACED &&
 		    path_within(path, m->target))
 			return list_tmpfs(in, i - 1);
 	}

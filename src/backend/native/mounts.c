@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 
 #include "backend/native/mounts_priv.h"
@@ -49,16 +50,17 @@ int new_fs(const char *type, const char *const options[][2], size_t n, unsigned 
 }
 
 /* Does it lie in a file system that we made?  Only there may a place be made:
- * nothing of ours appears on the host. */
+ * nothing of ours appears on the host.  Nor below a mask. */
 static bool is_ours(const struct init *in, int fd)
 {
+	struct statvfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return false;
 	for (size_t i = 0; i < in->n_ours; i++)
 		if (in->ours[i] == st.st_dev)
-			return true;
+			return fstatvfs(fd, &fs) == 0 && !(fs.f_flag & ST_RDONLY);
 	return false;
 }
 
@@ -77,6 +79,16 @@ static int note_ours(struct init *in, int mnt, struct cordon_err *err)
 static int clone_tree(int dir, const char *path)
 {
 	return sys_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+}
+
+int hang_up(int mnt)
+{
+	return sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+void name_after(const struct init *in, const struct plan_mount *m, char ret[24])
+{
+	snprintf(ret, 24, "%zu", (size_t)(m - in->mounts));
 }
 
 static int cover(int mnt)
@@ -302,37 +314,55 @@ static int mount_source(struct init *in, const struct plan_mount *m, int tree,
 	return landlock_add_mount(in, m, tree, is_dir, err);
 }
 
-static int mount_tmpfs(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		       const struct target *t, struct cordon_err *err)
+/* One file system for all private places, of which each is a folder: so they are bounded
+ * together, and to make one and take it apart costs as much as ten mounts.  Its pages are
+ * memory that no process shows: the supervisor counts them. */
+static int make_private(struct init *in, struct cordon_err *err)
 {
+	int64_t most = in->plan->limits.disk;
 	char size[32], inodes[32];
-	bool shared = strcmp(m->target, "/tmp") == 0 || strcmp(m->target, "/dev/shm") == 0;
-	const char *options[3][2] = { { "mode", shared ? "1777" : "0700" },
-				      { "nr_inodes", inodes },
+	const char *options[3][2] = { { "mode", "0755" }, { "nr_inodes", inodes },
 				      { "size", size } };
-	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->exec ? 0 : MOUNT_ATTR_NOEXEC);
 	int mnt;
 
 	/* About 1 KB of the kernel's memory each, on the account of whoever makes
 	 * the name, which may be the guard. */
 	snprintf(inodes, sizeof(inodes), "%lld",
 		 (long long)MIN(MAX(in->plan->limits.memory / 4096, 4096), 1 << 20));
-	snprintf(size, sizeof(size), "%lld", (long long)m->size);
-	mnt = new_fs("tmpfs", (const char *const(*)[2])options, m->size == INT64_MAX ? 2 : 3, attrs,
-		     err);
+	snprintf(size, sizeof(size), "%lld", (long long)most);
+	mnt = new_fs("tmpfs", (const char *const(*)[2])options, most == INT64_MAX ? 2 : 3,
+		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	in->fds.fd[NATIVE_PRIVATE] = mnt;
 	if (mnt < 0 || note_ours(in, mnt, err) < 0)
 		return -1;
-	if (make_place(in, t, true) < 0 || attach(mnt, t) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
-	if (landlock_add_mount(in, m, mnt, true, err) < 0)
+	return hang_up(mnt) < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make private places") : 0;
+}
+
+static int open_private(struct init *in, const struct plan_mount *m)
+{
+	bool shared = strcmp(m->target, "/tmp") == 0 || strcmp(m->target, "/dev/shm") == 0;
+	int fs = in->fds.fd[NATIVE_PRIVATE];
+	char name[24];
+
+	name_after(in, m, name);
+	if (mkdirat(fs, name, 0700) < 0 || (shared && fchmodat(fs, name, 01777, 0) < 0))
 		return -1;
-	/* Its pages are memory that no process shows: the supervisor counts them. */
-	for (int i = NATIVE_PLACE; i < NATIVE_PLACE + N_NATIVE_PLACES; i++)
-		if (in->fds.fd[i] < 0) {
-			in->fds.fd[i] = mnt;
-			return 0;
-		}
-	return err_set(err, CORDON_E_BUG, "too many private places");
+	return clone_tree(fs, name);
+}
+
+static int mount_private(struct init *in, const struct plan_mount *m, int tree UNUSED,
+			 const struct target *t, struct cordon_err *err)
+{
+	int mnt, rc;
+
+	if (in->fds.fd[NATIVE_PRIVATE] < 0 && make_private(in, err) < 0)
+		return -1;
+	mnt = open_private(in, m);
+	if (mnt < 0 || make_place(in, t, true) < 0 || attach(mnt, t) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot mount '%s'", m->target);
+	rc = landlock_add_mount(in, m, mnt, true, err);
+	close(mnt);
+	return rc;
 }
 
 /* Our own view of processes. */
@@ -424,7 +454,7 @@ static int mount_dir(struct init *in, const struct plan_mount *m, int tree UNUSE
 
 static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
-	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_TMPFS] = mount_tmpfs,
+	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_PRIVATE] = mount_private,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
 	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,	    [MOUNT_PROXY] = mount_proxy,
 };

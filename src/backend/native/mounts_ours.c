@@ -11,12 +11,6 @@
 #include "backend/native/mounts_priv.h"
 #include "base/syscalls.h"
 
-/* Texts are named by their place in the list. */
-static void name_text(const struct init *in, const struct plan_mount *m, char ret[24])
-{
-	snprintf(ret, 24, "%zu", (size_t)(m - in->mounts));
-}
-
 /* An open writer would keep the mount from becoming read-only. */
 static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
 {
@@ -28,37 +22,43 @@ static int write_ours(int mnt, const char *name, const char *text, mode_t mode)
 	return close(fd);
 }
 
-/* A file or directory that nobody inside can change, of a read-only tmpfs, which
- * hangs in the old root.  Masks, which nobody can read either, are an empty place
- * of mode 0; that of a program seems to be one until it is executed, so that a shell
- * tries to, and it is told who refuses. */
+/* Everything of ours that may stand somewhere: a folder beside the new root, in a mount of
+ * its own to be cloned from.  Masks, which nobody can read either, are an empty place of
+ * mode 0; that of a program seems to be one until it is executed, so that a shell tries to,
+ * and it is told who refuses. */
+static int make_ours(struct init *in, struct cordon_err *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC };
+	int ground = in->fds.fd[NATIVE_GROUND], mnt;
+	char text[24];
+
+	mnt = mkdirat(ground, "ours", 0755) < 0 ? -1 :
+	      sys_open_tree(ground, "ours", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (mnt < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a place for masks");
+	for (size_t i = 0; i < in->n_mounts; i++) {
+		if (in->mounts[i].kind != MOUNT_TEXT)
+			continue;
+		name_after(in, &in->mounts[i], text);
+		if (write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
+				       in->mounts[i].target);
+	}
+	if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
+	    write_ours(mnt, "program", "", NATIVE_MASK_MODE) < 0 ||
+	    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 || hang_up(mnt) < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
+	in->masks = mnt;
+	return 0;
+}
+
+/* A file or directory that nobody inside can change. */
 static int open_ours(struct init *in, const char *name, struct cordon_err *err)
 {
-	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	char text[24];
-	int fd, mnt;
+	int fd;
 
-	if (in->masks < 0) {
-		mnt = new_fs("tmpfs", options, 2,
-			     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-		if (mnt < 0)
-			return -1;
-		for (size_t i = 0; i < in->n_mounts; i++) {
-			if (in->mounts[i].kind != MOUNT_TEXT)
-				continue;
-			name_text(in, &in->mounts[i], text);
-			if (write_ours(mnt, text, in->mounts[i].source, 0444) < 0)
-				return err_sys(err, CORDON_E_SETUP, "cannot write a text for '%s'",
-					       in->mounts[i].target);
-		}
-		if (write_ours(mnt, "file", "", 0) < 0 || mkdirat(mnt, "dir", 0) < 0 ||
-		    write_ours(mnt, "program", "", NATIVE_MASK_MODE) < 0 ||
-		    sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
-		    sys_move_mount(mnt, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot make a mask");
-		in->masks = mnt;
-	}
+	if (in->masks < 0 && make_ours(in, err) < 0)
+		return -1;
 	fd = sys_open_tree(in->masks, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? err_sys(err, CORDON_E_SETUP, "cannot make a mask") : fd;
 }
@@ -174,7 +174,7 @@ int mount_text(struct init *in, const struct plan_mount *m, int tree UNUSED,
 	if (place < 0)
 		return m->optional ? 0 : err_sys(err, CORDON_E_SETUP, "cannot replace '%s'",
 						 m->target);
-	name_text(in, m, name);
+	name_after(in, m, name);
 	file = tree_is_dir(place) ? err_set(err, CORDON_E_SETUP, "'%s' is a directory", m->target) :
 				    open_ours(in, name, err);
 	if (file < 0) {

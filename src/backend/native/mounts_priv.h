@@ -16,6 +16,11 @@ bool has_source(const struct plan_mount *m);
 /* A new file system of this type with these options; a detached mount. */
 int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
 	   struct cordon_err *err);
+/* Give it a place in the old root, where no path leads: only what is mounted somewhere can be
+ * cloned in parts.  -1 with errno. */
+int hang_up(int mnt);
+/* What is made for a mount is named by its place in the list. */
+void name_after(const struct init *in, const struct plan_mount *m, char ret[24]);
 /* The parent of an absolute path below the new root.  Links are not followed:
  * paths were resolved when the policy was read.  -1 with errno. */
 int find_target(struct init *in, const char *path, struct target *ret);

@@ -53,7 +53,6 @@ enum native_kind {
 	N_NATIVE_KINDS
 };
 
-#define N_NATIVE_PLACES		5
 #define N_NATIVE_ENTRIES	4
 
 /* Where the root of the tree hangs, in the root of its mounts; see mounts.c. */
@@ -79,8 +78,8 @@ enum native_fd {
 	NATIVE_STREAM,		/* the first of its three standard streams */
 	/* with NATIVE_GRANTED: the first of the files that init joins a group by */
 	NATIVE_ENTRY = NATIVE_STREAM + 3,
-	NATIVE_PLACE = NATIVE_ENTRY + N_NATIVE_ENTRIES,	/* the first of the private file systems */
-	NATIVE_PORTS = NATIVE_PLACE + N_NATIVE_PLACES,	/* the first; as plan_net.ports */
+	NATIVE_PRIVATE = NATIVE_ENTRY + N_NATIVE_ENTRIES,	/* the private places */
+	NATIVE_PORTS,		/* the first; as plan_net.ports */
 	NATIVE_DATAGRAMS = NATIVE_PORTS + MAX_NET_PORTS,	/* as net_datagram_ports() */
 	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
 };
