@@ -28,7 +28,7 @@ struct attempt {
 	struct host_report report;	/* of this machine, once it was asked */
 	struct plan plan;
 	enum host_cgroup cgroup;	/* that there is without systemd */
-	struct native_early early;	/* makes the network namespace meanwhile */
+	struct native_early early;	/* makes namespaces meanwhile */
 	struct run_result res;
 	bool ran;			/* the command was started: never again */
 	bool failed;			/* res.err says what went wrong, before it began or after */

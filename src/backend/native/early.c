@@ -1,9 +1,12 @@
-/* The network namespace, made while the policy is still read; see native.h.
+/* The namespaces that take the kernel long, made while the policy is still read; see native.h.
  *
- * The kernel takes longer for it than for all other namespaces together, and until init is
- * cloned only one CPU has something to do.  It must belong to the user namespace of init: so a
- * task that shares our memory, descriptors and signal handlers makes both, and then clones
- * init, as our child and as we would have done.  Whatever hinders it: we do it ourselves.
+ * That of the network takes as long as all others together, and until init is cloned only one
+ * CPU has something to do.  They must belong to the user namespace of init: so a task that
+ * shares our memory, descriptors and signal handlers makes that, too, and then clones init, as
+ * our child and as we would have done.  Whatever hinders it: we do it ourselves.
+ *
+ * What the host mounts until then still comes along, or not, as with every run that begins at
+ * that moment: no process of the tree is there yet.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +44,7 @@ static int early_main(void *arg)
 	QUIET2(prctl, PR_SET_PDEATHSIG, SIGKILL);
 	if (QUIET1(getppid, 0) != e->parent)
 		return 1;
-	if (QUIET1(unshare, CLONE_NEWNET) < 0) {
+	if (QUIET1(unshare, NATIVE_EARLY_NAMESPACES) < 0) {
 		say(e, FAILED);
 		return 1;
 	}
@@ -143,7 +146,8 @@ pid_t native_early_clone(struct native_early *e, const struct clone_args *args)
 	pid_t pid;
 
 	e->args = *args;
-	e->args.flags = (args->flags & ~(uint64_t)CLONE_NEWUSER) | CLONE_PARENT;
+	e->args.flags = (args->flags & ~(uint64_t)(CLONE_NEWUSER | NATIVE_EARLY_NAMESPACES)) |
+			CLONE_PARENT;
 	e->args.exit_signal = 0;	/* as its own */
 	sigprocmask(SIG_BLOCK, NULL, &e->mask);
 	/* The kernel may be busy with it for seconds: init tries, under its clock. */

@@ -138,8 +138,10 @@ struct native_entries {
 struct stat;
 const char *native_find_device(const struct stat *st);
 
-/* A task that makes the network namespace of a run while its plan is still made, on another
- * CPU.  For a process of one thread, which stops it before it forgets the struct. */
+/* A task that makes these of a run's namespaces, and that of its user, while its plan is still
+ * made, on another CPU.  For a process of one thread, which stops it before it forgets the
+ * struct. */
+#define NATIVE_EARLY_NAMESPACES	(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS)
 struct native_early {
 	int pidfd;		/* -1: there is none */
 	pid_t parent;

@@ -101,14 +101,14 @@ static pid_t clone_by(const struct clone_args *args)
 			      (void *)(uintptr_t)args->pidfd, NULL, NULL);
 }
 
-/* Where both namespaces are wanted that it makes. */
+/* Where all the namespaces are wanted that it makes. */
 static pid_t clone_early(struct native_early *early, const struct clone_args *args,
 			 struct init *in)
 {
+	const unsigned long made = CLONE_NEWUSER | NATIVE_EARLY_NAMESPACES;
 	pid_t pid;
 
-	if (!early || early->pidfd < 0 || !(args->flags & CLONE_NEWUSER) ||
-	    !(in->plan->clone_flags & CLONE_NEWNET))
+	if (!early || early->pidfd < 0 || (in->plan->clone_flags & made) != made)
 		return -1;
 	in->in_network = true;
 	pid = native_early_clone(early, args);
