@@ -6,13 +6,20 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/copy.h"
 
 #define ALIGN		16u
+
+#ifndef MADV_POPULATE_WRITE	/* Linux 5.14 */
+#define MADV_POPULATE_WRITE	23
+#endif
+
 /* So much is mapped by every C library: it comes as zeros, and costs a page once it is used. */
 #define FIRST_BLOCK	(256u << 10)
 #define LAST_BLOCK	(1u << 20)
+#define PAGE		4096u		/* at least */
 
 struct arena_block {
 	struct arena_block *older;
@@ -53,6 +60,18 @@ static bool add_block(struct arena *a, size_t want)
 	a->next = (char *)(b + 1);
 	a->end = (char *)b + size;
 	return true;
+}
+
+void arena_expect(struct arena *a, size_t n)
+{
+	uintptr_t from, to;
+
+	if (!a->head && !add_block(a, n))
+		return;
+	from = ((uintptr_t)a->next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	to = MIN((uintptr_t)a->next + n, (uintptr_t)a->end) & ~(uintptr_t)(PAGE - 1);
+	if (to > from)
+		(void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 
 /* All blocks and what is taken of them are multiples of it: so is what is left. */

@@ -32,6 +32,9 @@ void arena_release(struct arena *a);
 
 /* Zeroed memory, or NULL when malloc or the arena's maximum says no. */
 void *arena_new(struct arena *a, size_t n, size_t size) MUST_USE;
+/* So much will be asked for: let the kernel give it at once.  Page by page it takes longer, and
+ * what is read before it is written (the slots of a map) twice.  A hint. */
+void arena_expect(struct arena *a, size_t n);
 /* A NUL-terminated copy. */
 char *arena_strndup(struct arena *a, const char *s, size_t n) MUST_USE;
 char *arena_printf(struct arena *a, const char *fmt, ...) MUST_USE PRINTF_LIKE(2, 3);

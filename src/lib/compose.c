@@ -23,6 +23,8 @@
 
 #define MACHINE_CEILING	"/etc/cordon/cordon.toml"
 
+#define USUAL_BYTES	(144u << 10)	/* of the defaults and their plan */
+
 const char *const project_policies[] = { "cordon.toml", "harness.md", ".harness/config.toml",
 					 "task.toml", NULL };
 
@@ -58,6 +60,7 @@ int composition_init(struct composition *c, const struct cordon_request *req,
 		return -1;
 	if ((!req->cwd || req->cwd[0] != '/') && !getcwd(here, sizeof(here)))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");
+	arena_expect(&c->arena, USUAL_BYTES);
 	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), here, &c->cwd, err) < 0)
 		return -1;
 	c->home = getenv("HOME");
