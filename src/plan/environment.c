@@ -47,13 +47,18 @@ bool environment_is_credential(struct str name)
 	char upper[256];
 
 	/* openai_api_key is as good a key; a name that long is none we know. */
-	if (name.n > sizeof(upper))
-		return true;
+	if (!name.n || name.n > sizeof(upper))
+		return name.n;
 	for (size_t i = 0; i < name.n; i++)
 		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
-	for (size_t i = 0; stripped_variables[i]; i++)
-		if (str_glob(str_from(stripped_variables[i]), (struct str){ upper, name.n }))
+	for (size_t i = 0; stripped_variables[i]; i++) {
+		const char *pattern = stripped_variables[i];
+
+		/* There are hundreds, and nearly all differ in the first letter. */
+		if ((*pattern == '*' || *pattern == upper[0]) &&
+		    str_glob(str_from(pattern), (struct str){ upper, name.n }))
 			return true;
+	}
 	return false;
 }
 
