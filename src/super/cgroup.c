@@ -100,7 +100,7 @@ bool cgroup_self_find(const char *text, const char *controller, struct cgroup_ow
 	return false;
 }
 
-static bool goes_up(struct str path)
+bool cgroup_goes_up(struct str path)
 {
 	while (path.n > 0) {
 		if (str_is(next_part(&path, '/'), ".."))
@@ -122,8 +122,7 @@ int cgroup_own_open(const char *mount, struct str own, char path[CGROUP_PATH_BYT
 	if (n >= CGROUP_PATH_BYTES)
 		return err_set(err, CORDON_E_HOST, "the path of our cgroup below '%s' is too long",
 			       mount);
-	/* The kernel writes "/.." for what lies outside of a cgroup namespace. */
-	if (!goes_up(own))
+	if (!cgroup_goes_up(own))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	else
 		errno = ENOENT;

@@ -27,6 +27,8 @@ int cgroup_self_read(const char *self, char text[CGROUP_SELF_BYTES], struct cord
 	MUST_USE;
 /* The line of a controller of version 1, or of version 2 for "". */
 bool cgroup_self_find(const char *text, const char *controller, struct cgroup_own *ret);
+/* Does it lie outside of our view?  The kernel writes "/.." then. */
+bool cgroup_goes_up(struct str path);
 /* Open our own group below the mount `mount` as *ret_fd, its path in `path`.
  * Where the mount does not show that path (a container's view), its root is
  * taken if, and only if, we are in it. */
