@@ -50,6 +50,7 @@ struct guard {
 	struct guard_pair {
 		struct guard_process {
 			int pidfd;
+			pid_t pid;
 			bool has_run;
 			clockid_t clock;	/* of its CPU time; 0: none yet */
 			int64_t cpu_us;		/* when it was read last */
@@ -217,6 +218,7 @@ static int start_one(struct start *s, int sock, int (*become)(struct start *, st
 	if (pid < 0)
 		return err_sys(err, CORDON_E_HOST, "cannot start a process of the guard");
 	ret->has_run = true;
+	ret->pid = pid;
 	ret->pidfd = pidfd_of(pid);
 	if (ret->pidfd < 0 || clock_getcpuclockid(pid, &ret->clock) != 0) {
 		fd_close(&ret->pidfd);
@@ -527,10 +529,25 @@ int64_t guard_cpu_us(struct guard *g)
 	return us;
 }
 
+/* They share a CPU with the command, and now perhaps with us: to end they need not. */
+static void set_free(const struct guard_process *p, const cpu_set_t *all)
+{
+	if (p->pidfd >= 0 && CPU_COUNT(all))
+		(void)sched_setaffinity(p->pid, sizeof(*all), all);
+}
+
 void guard_end(const struct guard *g)
 {
-	if (g)
-		kill_all(g);
+	cpu_set_t all;
+
+	if (!g)
+		return;
+	cpus_read(&all);
+	for (size_t i = 0; i < g->n_pairs; i++) {
+		set_free(&g->pairs[i].actor, &all);
+		set_free(&g->pairs[i].reader, &all);
+	}
+	kill_all(g);
 }
 
 void guard_stop(struct guard *g)

@@ -148,13 +148,12 @@ void guard_answer(int listener, uint64_t id, int rc)
 						       .val = MAX(rc, 0) });
 }
 
-/* Install the descriptor in the caller and answer with its number.  Ours is
- * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
- * it has written and closed could be found busy by execve, a FIFO's end open. */
-void guard_give(int listener, const struct guard_request *req, int fd)
+/* Its number there, or -errno. */
+static int install(int listener, const struct guard_request *req, int fd, unsigned flags)
 {
 	struct seccomp_notif_addfd add = {
 		.id = req->id,
+		.flags = flags,
 		.srcfd = (unsigned)fd,
 		.newfd_flags = req->flags & O_CLOEXEC,
 	};
@@ -163,8 +162,27 @@ void guard_give(int listener, const struct guard_request *req, int fd)
 	do
 		rc = guard_rc(ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add));
 	while (rc == -EINTR);
+	return rc;
+}
+
+/* Install the descriptor in the caller and answer with its number.  Ours is
+ * closed before the caller goes on (so not SECCOMP_ADDFD_FLAG_SEND): else what
+ * it has written and closed could be found busy by execve, a FIFO's end open. */
+void guard_give(int listener, const struct guard_request *req, int fd)
+{
+	int rc = install(listener, req, fd, 0);
+
 	close(fd);
 	guard_answer(listener, req->id, rc);
+}
+
+void guard_give_device(int listener, const struct guard_request *req, int fd)
+{
+	/* What fails has not answered. */
+	if (install(listener, req, fd, SECCOMP_ADDFD_FLAG_SEND) < 0)
+		guard_give(listener, req, fd);
+	else
+		close(fd);
 }
 
 void guard_go_on(int listener, uint64_t id)

@@ -244,6 +244,8 @@ void guard_answer(int listener, uint64_t id, int rc);
 void guard_go_on(int listener, uint64_t id);
 /* End a request to open with a descriptor of ours, which is closed. */
 void guard_give(int listener, const struct guard_request *req, int fd);
+/* The same of a device, which may be ours for a moment longer: one call instead of two. */
+void guard_give_device(int listener, const struct guard_request *req, int fd);
 bool guard_is_valid(int listener, uint64_t id);
 /* For each call: after a few, both of the pair stay on one CPU. */
 void guard_share_cpu(struct guard_worker *w);

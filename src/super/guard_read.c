@@ -513,7 +513,7 @@ static bool give_null(struct reader *r)
 	fd = openat(r->w->proc, name, (int)(r->req.flags & ~(unsigned)O_CREAT) | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	guard_give(r->w->listener, &r->req, fd);
+	guard_give_device(r->w->listener, &r->req, fd);
 	return true;
 }
 
