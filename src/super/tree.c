@@ -386,6 +386,9 @@ static int take_down_mounts(struct tree *t, struct cordon_err *err)
 
 	if (rc < 0)
 		err_sys(err, CORDON_E_HOST, "cannot take down the mounts of the tree");
+	/* Whoever is the last to have them takes them apart, which need not be we. */
+	fd_close(&t->fds.fd[NATIVE_GROUND]);
+	fd_close(&t->fds.fd[NATIVE_PROC]);
 	fd_close(&t->mntns);
 	return rc;
 }
