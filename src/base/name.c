@@ -62,8 +62,9 @@ size_t name_fold(struct str name, char *out)
 	size_t n = 0;
 
 	while (name.n) {
+		bool is_wide = (unsigned char)*name.s >= 0x80;
 		uint32_t c = 0;
-		size_t bytes = str_utf8(name, &c);
+		size_t bytes = is_wide ? str_utf8(name, &c) : 1;
 
 		if (bytes == 0)
 			bytes = 1;	/* any byte can stand in a name */

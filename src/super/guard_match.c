@@ -3,6 +3,8 @@
 
 #include "base/name.h"
 
+#define NAME_BYTES	224	/* of memory, about: most have three parts */
+
 /* --- reading names ---------------------------------------------------------- */
 
 static int add_part(struct guard_names *g, struct guard_name *name, struct str part,
@@ -70,10 +72,10 @@ int guard_names_add(struct guard_names *g, const char *text, const struct guard_
 	g->items = items;
 	if (check_name(text, err) < 0)
 		return -1;
-	name.text = arena_strndup(&g->arena, text, rest.n);
+	name.text = text;
 	name.parts = arena_new(&g->arena, count_parts(text), sizeof(*name.parts));
 	name.raw = arena_new(&g->arena, count_parts(text), sizeof(*name.raw));
-	if (!name.text || !name.parts || !name.raw)
+	if (!name.parts || !name.raw)
 		return err_nomem(err);
 	rest = str_from(name.text + (name.anywhere ? 3 : 1));
 	while (rest.n) {
@@ -95,6 +97,7 @@ int guard_names_init(struct guard_names *g, const struct plan_guarded *given, si
 	*g = (struct guard_names){ .arena = ARENA(64u << 20) };
 	if (guard_names_check(given, n, err) < 0)
 		return -1;
+	arena_expect(&g->arena, n * NAME_BYTES);
 	for (size_t i = 0; i < n; i++) {
 		struct guard_name like = { .given = i, .cause = given[i].cause };
 

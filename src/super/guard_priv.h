@@ -34,7 +34,7 @@ static inline int guard_rc(long rc)
 
 struct guard_name {
 	bool anywhere;		/* below any directory */
-	const char *text;	/* as it was given; absolute unless anywhere */
+	const char *text;	/* as it was given, and whose it was; absolute unless anywhere */
 	struct str *parts;	/* folded */
 	struct str *raw;	/* the same in `text` */
 	size_t n_parts;
@@ -67,6 +67,7 @@ typedef int guard_way_fn(void *data, const struct guard_name *name, size_t n);
 
 /* Whether they can be guarded; what is left to find out is how many parts they have. */
 int guard_names_check(const struct plan_guarded *given, size_t n, struct cordon_err *err) MUST_USE;
+/* The texts stay the caller's, for as long as they are used. */
 int guard_names_init(struct guard_names *g, const struct plan_guarded *given, size_t n,
 		     struct cordon_err *err) MUST_USE;
 /* One more, for the same reason as another. */
