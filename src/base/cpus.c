@@ -71,3 +71,14 @@ int cpus_use(const cpu_set_t *cpus)
 		return 0;
 	return sched_setaffinity(0, sizeof(*cpus), cpus);
 }
+
+void cpus_stay_on(int cpu)
+{
+	cpu_set_t one;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	(void)!cpus_use(&one);
+}

@@ -25,6 +25,8 @@ bool cpus_have_idle(const cpu_set_t *all);
 /* Let another task, which has these, run beside this one, if there is a CPU for it.
  * A hint: it takes the rest back by cpus_use(). */
 void cpus_part(const cpu_set_t *all, pid_t other);
+/* Run on this one alone.  A hint; less than 0: nothing changes. */
+void cpus_stay_on(int cpu);
 /* Run on these from here on; none: nothing changes.  -1 with errno. */
 int cpus_use(const cpu_set_t *cpus) MUST_USE;
 

@@ -74,6 +74,7 @@ struct start {
 	struct guard_worker worker;
 	int trouble;
 	bool is_later;			/* not the first pair */
+	cpu_set_t cpus;			/* of the supervisor */
 	pid_t parent;
 };
 
@@ -198,8 +199,10 @@ static _Noreturn void work(struct start *s, int (*become)(struct start *, struct
 {
 	struct cordon_err err = { 0 };
 
-	if (become(s, &err) == 0)
+	if (become(s, &err) == 0) {
+		(void)!cpus_use(&s->cpus);
 		loop(&s->worker);
+	}
 	else
 		(void)!write(s->trouble, &err, sizeof(err));
 	_exit(1);
@@ -252,7 +255,6 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 	struct guard_pair *pair = &g->pairs[g->n_pairs];
 	struct start s = { .o = &g->o, .parent = getpid(), .is_later = g->n_pairs > 0 };
 	int socks[2], pipe_fds[2], rc;
-	cpu_set_t all;
 
 	*pair = (struct guard_pair){ .actor.pidfd = -1, .reader.pidfd = -1, .trouble = -1 };
 	g->n_pairs++;
@@ -268,19 +270,18 @@ static int start_pair(struct guard *g, struct cordon_err *err)
 		close(s.trouble);
 		return err_sys(err, CORDON_E_HOST, "cannot make a socket for the guard");
 	}
-	/* The command is being loaded on another; behind it they would wait for its first call. */
-	cpus_read(&all);
-	if (g->o.is_early && g->n_pairs == 1) {
-		guard_choose_cpu(&s.worker);
-		guard_keep_cpu(&s.worker);
-	}
+	/* The command is being loaded on another; behind it they would wait for its first call.
+	 * When they have begun they go wherever a call comes from. */
+	cpus_read(&s.cpus);
+	if (g->o.is_early && g->n_pairs == 1)
+		cpus_stay_on(sched_getcpu());
 	if (s.is_later)
 		rc = start_actor(&s, socks, pair, err) < 0 ? -1 :
 			start_reader(&s, socks, pair, err);
 	else
 		rc = start_reader(&s, socks, pair, err) < 0 ? -1 :
 			start_actor(&s, socks, pair, err);
-	(void)!cpus_use(&all);
+	(void)!cpus_use(&s.cpus);
 	close(s.trouble);
 	close(socks[0]);
 	close(socks[1]);

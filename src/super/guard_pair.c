@@ -80,36 +80,18 @@ static int pick_cpu(struct guard_shared *s)
 	return cpu;
 }
 
-void guard_choose_cpu(struct guard_worker *w)
-{
-	int none = 0, cpu = pick_cpu(w->shared);
-
-	if (cpu >= 0)
-		atomic_compare_exchange_strong(w->cpu, &none, cpu + 1);
-}
-
-void guard_keep_cpu(struct guard_worker *w)
-{
-	int cpu = atomic_load(w->cpu) - 1;
-	cpu_set_t one;
-
-	if (cpu < 0)
-		return;
-	w->n_calls = CALLS_APART;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	/* A hint: without it a call takes longer. */
-	(void)!cpus_use(&one);
-}
-
 /* The caller, reader and actor take turns: to wake the next one on a CPU that sleeps takes
  * longer than what it has to do.  The caller follows by itself (guard_start()). */
 void guard_share_cpu(struct guard_worker *w)
 {
+	int none = 0, cpu;
+
 	if (w->n_calls == CALLS_APART || ++w->n_calls != CALLS_APART)
 		return;
-	guard_choose_cpu(w);
-	guard_keep_cpu(w);
+	cpu = pick_cpu(w->shared);
+	if (cpu >= 0)
+		atomic_compare_exchange_strong(w->cpu, &none, cpu + 1);
+	cpus_stay_on(atomic_load(w->cpu) - 1);
 }
 
 /* --- refusals --------------------------------------------------------------- */

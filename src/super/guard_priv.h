@@ -250,9 +250,6 @@ void guard_give_device(int listener, const struct guard_request *req, int fd);
 bool guard_is_valid(int listener, uint64_t id);
 /* For each call: after a few, both of the pair stay on one CPU. */
 void guard_share_cpu(struct guard_worker *w);
-/* From the start: this one is chosen for both, and then each stays there. */
-void guard_choose_cpu(struct guard_worker *w);
-void guard_keep_cpu(struct guard_worker *w);
 /* Report a refusal: all but `what` is in `about`. */
 void guard_report(const struct guard_worker *w, const struct guard_denial *about,
 		  const char *what);

@@ -63,6 +63,27 @@ static int make_main(void *arg)
 	_exit(0);
 }
 
+static int say_unmade(struct cordon_err *err)
+{
+	return err_sys(err, CORDON_E_HOST,
+		       "cannot make the network namespace; cordon doctor says what to do");
+}
+
+/* By init itself; /proc when its turn comes. */
+static int make_alone(struct init *in, struct cordon_err *err)
+{
+	int netns = make_netns(in);
+
+	if (netns < 0) {
+		errno = -netns;
+		return say_unmade(err);
+	}
+	close(netns);
+	in->in_network = true;
+	ask_for_grants(in);
+	return 0;
+}
+
 int step_begin_network(struct init *in, struct cordon_err *err)
 {
 	static char stack[16 << 10] __attribute__((aligned(16)));
@@ -71,12 +92,14 @@ int step_begin_network(struct init *in, struct cordon_err *err)
 		ask_for_grants(in);
 		return 0;
 	}
+	/* Behind others the second task would begin when it is waited for. */
+	if (!in->has_idle_cpu)
+		return make_alone(in, err);
 	in->netns_maker = clone(make_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
 				in);
 	if (in->netns_maker < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot start making the network namespace");
-	if (in->has_idle_cpu)
-		cpus_part(&in->cpus, in->netns_maker);
+	cpus_part(&in->cpus, in->netns_maker);
 	return 0;
 }
 
@@ -101,8 +124,7 @@ int step_enter_network(struct init *in, struct cordon_err *err)
 	if (rc >= 0)
 		errno = in->made.error;
 	if (rc < 0 || in->netns < 0)
-		return err_sys(err, CORDON_E_HOST,
-			       "cannot make the network namespace; cordon doctor says what to do");
+		return say_unmade(err);
 	if (!in->in_network && setns(in->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot enter the network namespace");
 	close(in->netns);
