@@ -48,7 +48,7 @@ struct guard;
  * it: while anyone else holds it, calls wait instead of failing when the workers are
  * gone.  All else stays the caller's, until guard_stop().  The caller has one thread,
  * and the uid, gid and groups of the tree: a process with others is refused everything
- * (EPERM).
+ * (EPERM) but /dev/null.
  * The root of the first process that asks is the root of all. */
 int guard_start(const struct guard_options *o, struct guard **ret, struct cordon_err *err) MUST_USE;
 

@@ -356,7 +356,7 @@ static int take_socket(struct reader *r, int fd)
 }
 
 /* The address is `old`; the path in it, if there is one, `new`. */
-static int take_bind(struct reader *r, const uint64_t *args)
+static int take_bind(struct reader *r, const __u64 *args)
 {
 	union {
 		struct sockaddr_un un;
@@ -392,7 +392,7 @@ static const struct shape *find_shape(int nr)
 	return NULL;
 }
 
-static int take_texts(struct reader *r, const struct shape *s, const uint64_t *args)
+static int take_texts(struct reader *r, const struct shape *s, const __u64 *args)
 {
 	struct guard_request *q = &r->req;
 	int rc;
@@ -417,7 +417,7 @@ static int take_texts(struct reader *r, const struct shape *s, const uint64_t *a
 	return guard_vector_read(r->vector, r->tid, args[s->new_path + 1]);
 }
 
-static int take_bases(struct reader *r, const struct shape *s, const uint64_t *args)
+static int take_bases(struct reader *r, const struct shape *s, const __u64 *args)
 {
 	const char *old_path = r->req.texts, *new_path = r->req.texts + r->req.n_old;
 	int rc = 0;
@@ -442,15 +442,11 @@ static void take_size(struct reader *r, int64_t size)
 		r->req.size_max = most.rlim_cur;
 }
 
-/* Everything the actor needs to know; 0 or -errno for the caller. */
-static int take_down(struct reader *r, const struct seccomp_notif *call, struct str status)
+/* What is called, by its numbers and texts; 0 or -errno for the caller. */
+static int take_call(struct reader *r, const struct seccomp_notif *call, const struct shape *s)
 {
-	const struct shape *s = find_shape(call->data.nr);
-	uint64_t args[6];
-	int rc;
+	const __u64 *args = call->data.args;
 
-	for (size_t i = 0; i < ARRAY_SIZE(args); i++)
-		args[i] = call->data.args[i];
 	if (!s)
 		return -ENOSYS;
 	r->req.id = call->id;
@@ -462,17 +458,23 @@ static int take_down(struct reader *r, const struct seccomp_notif *call, struct 
 	if (s->nr == SYS_creat)
 		r->req.flags = O_CREAT | O_WRONLY | O_TRUNC;
 #endif
+	return s->op == GUARD_BIND ? 0 : take_texts(r, s, args);
+}
+
+/* By whom, and from where: with it the actor knows everything. */
+static int take_down(struct reader *r, const struct seccomp_notif *call, const struct shape *s,
+		     struct str status)
+{
+	const __u64 *args = call->data.args;
+	int rc = take_status(r, status);
+
 	if (s->op == GUARD_TRUNCATE)
 		take_size(r, (int64_t)args[1]);
-	rc = take_status(r, status);
 	if (rc == 0)
 		rc = take_root(r);
 	if (rc < 0)
 		return rc;
-	if (s->op == GUARD_BIND)
-		return take_bind(r, args);
-	rc = take_texts(r, s, args);
-	return rc < 0 ? rc : take_bases(r, s, args);
+	return s->op == GUARD_BIND ? take_bind(r, args) : take_bases(r, s, args);
 }
 
 /* --- /dev/null -------------------------------------------------------------- */
@@ -490,16 +492,20 @@ static bool is_null(const struct guard_request *q)
  * change; but whatever it is, nobody gains anything by a descriptor of this device. */
 static int find_null(const struct reader *r)
 {
-	cleanup_fd int fd = openat(r->proc, "root/dev/null", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int fd = -1;
 	struct stat st;
+	char name[40];
+
+	snprintf(name, sizeof(name), "%d/root/dev/null", r->tid);
+	fd = openat(r->w->proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
 		return -1;
 	return fd_take(&fd);
 }
 
-/* Opened to write more often than all else together, so it takes no second process.  False:
- * let the actor see. */
+/* Opened to write more often than all else together, so it takes no second process, and
+ * nobody is asked who he is: anyone may have it.  False: let the actor see. */
 static bool give_null(struct reader *r)
 {
 	char name[32];
@@ -621,9 +627,23 @@ static bool serve_init(const struct guard_worker *w, uint64_t id)
 	return true;
 }
 
-static bool serve(struct reader *r, const struct seccomp_notif *call)
+/* As the actor gets it; 0 or -errno for the caller. */
+static int look_at_caller(struct reader *r, const struct seccomp_notif *call,
+			  const struct shape *s)
 {
 	char status[STATUS_BYTES];
+	int rc = find_caller(r, status, sizeof(status));
+
+	/* Whose memory was read must be who asks. */
+	if (rc >= 0)
+		rc = guard_is_valid(r->w->listener, call->id) ?
+			     take_down(r, call, s, (struct str){ status, (size_t)rc }) : -ESRCH;
+	return rc >= 0 && !guard_is_valid(r->w->listener, call->id) ? -ESRCH : rc;
+}
+
+static bool serve(struct reader *r, const struct seccomp_notif *call)
+{
+	const struct shape *s = find_shape(call->data.nr);
 	bool good = true;
 	int rc;
 
@@ -634,16 +654,14 @@ static bool serve(struct reader *r, const struct seccomp_notif *call)
 	for (size_t i = 0; i < N_GUARD_SLOTS; i++)
 		r->fds[i] = -1;
 	r->tid = (pid_t)call->pid;
-	rc = find_caller(r, status, sizeof(status));
-	/* Whose memory was read must be who asks. */
-	if (rc >= 0)
-		rc = guard_is_valid(r->w->listener, call->id) ?
-			     take_down(r, call, (struct str){ status, (size_t)rc }) : -ESRCH;
-	if (rc >= 0 && !guard_is_valid(r->w->listener, call->id))
-		rc = -ESRCH;
+	rc = take_call(r, call, s);
+	if (rc == 0 && is_null(&r->req) && give_null(r))
+		return true;
+	if (rc == 0)
+		rc = look_at_caller(r, call, s);
 	if (rc < 0)
 		guard_answer(r->w->listener, call->id, rc);
-	else if (!is_null(&r->req) || !give_null(r))
+	else
 		good = hand_over(r);
 	close_slots(r);
 	return good;
