@@ -1,8 +1,8 @@
 /* The network namespace, made while init mounts; runs in init.
  *
  * It takes the kernel longer to make than all other namespaces together, and
- * only the network and /proc wait for it: so a second task makes it, and them, on
- * another CPU where there is one, and init goes over to it when it gets there.
+ * only the network and /proc wait for it: so where a CPU is idle a second task makes it, and
+ * them, and init goes over to it when it gets there.
  */
 #include <errno.h>
 #include <linux/sockios.h>
