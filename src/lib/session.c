@@ -10,6 +10,7 @@
 #include "lib/answer.h"
 #include "lib/status.h"
 #include "lib/tell.h"
+#include "plan/environment.h"
 #include "policy/quantity.h"
 #include "policy/template.h"
 #include "super/live.h"
@@ -116,6 +117,10 @@ static int read_options(const struct cordon_exec_options *o, const char *const *
 			return err_set(err, CORDON_E_USAGE,
 				       "--env: '%.*s' is no variable's name; write letters, digits "
 				       "and _", STR_FMT(name));
+		if (environment_is_credential(name))
+			diag_warn(&c->diags, (struct place){ .file = "--env" },
+				  "'%.*s' is a credential by its name, and is left out whoever "
+				  "names it", STR_FMT(name));
 	}
 	if (!command || !command[0])
 		return err_set(err, CORDON_E_USAGE, "there is no command to run");

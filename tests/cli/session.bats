@@ -240,13 +240,21 @@ TOML
 	PLAIN=two run -0 "$cordon" session exec s --env MORE=x --env ANTHROPIC_API_KEY -- env
 	grep -q '^MORE=x$' <<<"$output"
 	grep -q '^PLAIN=two$' <<<"$output"
-	grep -q ANTHROPIC <<<"$output" && return 1
+	run ! grep -q '^ANTHROPIC' <<<"$output"
 	"$cordon" session phase s
 	# The secret of the old phase is in no command that starts now.
 	[ "$(inside sh -c 'echo $PLAIN,$BUILD_WORD,$PHASE')" = one,, ]
 	inside sh -c 'cat /proc/[0-9]*/environ; env' >all 2>/dev/null || true
 	grep -q PLAIN= all
 	run ! grep -qa secret all
+}
+
+@test "a credential that is named for a command is left out, and told" {
+	start
+	GITHUB_TOKEN=x run -0 --separate-stderr "$cordon" session exec s --env GITHUB_TOKEN -- env
+	[[ "$output" != *GITHUB* ]]
+	[ "$stderr" = "--env: warning: 'GITHUB_TOKEN' is a credential by its name, and is left out\
+ whoever names it" ]
 }
 
 @test "where a command runs" {
