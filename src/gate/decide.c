@@ -49,12 +49,12 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 	}
 	/* Who asks for the name has not said which port is meant. */
 	if (!q->port) {
-		refuse(v, "no port of " NET_HOST_NAME " is in network.host_ports",
+		refuse(v, "no port of " HOST_OF_MACHINE " is in network.host_ports",
 		       "--host-port PORT");
 		return;
 	}
 	snprintf(reason, sizeof(reason), "port %u of %s is not in network.host_ports", q->port,
-		 NET_HOST_NAME);
+		 HOST_OF_MACHINE);
 	snprintf(hint, sizeof(hint), "--host-port %u", q->port);
 	refuse(v, reason, hint);
 }
@@ -90,7 +90,7 @@ static void refuse_own(struct decide_verdict *v, const char *reason, unsigned po
 {
 	char hint[64];
 
-	snprintf(hint, sizeof(hint), "--host-port %u, and the name " NET_HOST_NAME, port);
+	snprintf(hint, sizeof(hint), "--host-port %u, and the name " HOST_OF_MACHINE, port);
 	refuse(v, reason, hint);
 }
 
@@ -183,7 +183,7 @@ void decide(const struct plan_net *net, const struct decide_question *q,
 	const struct net_reroute *reroute = find_reroute(net, q->host, q->port);
 
 	*ret = (struct decide_verdict){ .allowed = false };
-	if (str_is((struct str){ q->host->name, q->host->n }, NET_HOST_NAME)) {
+	if (str_is((struct str){ q->host->name, q->host->n }, HOST_OF_MACHINE)) {
 		decide_host_port(net, q, ret);
 		return;
 	}

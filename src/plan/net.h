@@ -62,9 +62,6 @@ struct plan_net {
 	unsigned max_connections;
 };
 
-/* The name by which the inside knows the host's loopback. */
-#define NET_HOST_NAME	"host.cordon.internal"
-
 /* What is not in the policy. */
 struct net_options {
 	const struct host_caps *caps;

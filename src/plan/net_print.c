@@ -105,7 +105,7 @@ void net_print(const struct plan_net *net, struct buf *out)
 	for (size_t i = 0; i < net->n_reroutes; i++)
 		print_reroute(&net->reroutes[i], out);
 	print_ports("host ports", net->host_ports, net->n_host_ports,
-		    " as " NET_HOST_NAME ": dialled outside", out);
+		    " as " HOST_OF_MACHINE ": dialled outside", out);
 	print_ports("expose", net->expose, net->n_expose,
 		    " on the caller's loopback: a listener outside for each", out);
 	for (size_t i = 0; i < net->n_datagrams; i++) {

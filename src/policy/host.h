@@ -50,6 +50,9 @@ struct host_rule {
 /* The longest reason these functions give. */
 #define HOST_WHY	160
 
+/* The machine itself as the inside calls it: its ports are listed, no rule allows them. */
+#define HOST_OF_MACHINE	"host.cordon.internal"
+
 /* The canonical host of a name, an address in any spelling, or [v6].  On
  * failure `why` says what is wrong with it. */
 int host_parse(struct str text, struct host *ret, char why[HOST_WHY]) MUST_USE;

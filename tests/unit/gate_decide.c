@@ -58,15 +58,15 @@ static const struct row rows[] = {
 	{ ALLOW("\"::1\""), "::1", 61, { NULL }, false, 0, "own" },
 	{ ALLOW("\"*\""), "8.8.8.8", 443, { NULL }, false, 0, "not in the allowlist" },
 	/* The host's own ports. */
-	{ ALLOW("\"a.test\""), NET_HOST_NAME, 5432, { NULL }, false, 0, "host_ports" },
-	{ ALLOW("\"*\""), NET_HOST_NAME, 5432, { NULL }, false, 0, "host_ports" },
-	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 5432, { NULL }, true, 0, NULL },
-	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 0, { NULL }, true, 0, NULL },
-	{ "[network]\nhost_ports = [5432]\n", NET_HOST_NAME, 22, { NULL }, false, 0, "host_ports" },
-	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", NET_HOST_NAME, 5432,
+	{ ALLOW("\"a.test\""), HOST_OF_MACHINE, 5432, { NULL }, false, 0, "host_ports" },
+	{ ALLOW("\"*\""), HOST_OF_MACHINE, 5432, { NULL }, false, 0, "host_ports" },
+	{ "[network]\nhost_ports = [5432]\n", HOST_OF_MACHINE, 5432, { NULL }, true, 0, NULL },
+	{ "[network]\nhost_ports = [5432]\n", HOST_OF_MACHINE, 0, { NULL }, true, 0, NULL },
+	{ "[network]\nhost_ports = [5432]\n", HOST_OF_MACHINE, 22, { NULL }, false, 0, "host_ports" },
+	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", HOST_OF_MACHINE, 5432,
 	  { NULL },
 	  false, 0, "deni" },
-	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", NET_HOST_NAME, 80, { NULL },
+	{ "[network]\nhost_ports = [5432, 80]\ndeny = [\"*:5432\"]\n", HOST_OF_MACHINE, 80, { NULL },
 	  true, 0, NULL },
 	{ "[network]\nhost_ports = [5432]\n", "a.test", 5432, { NULL }, false, 0, "a.test" },
 	/* Everything but. */
@@ -149,8 +149,8 @@ static void test_hints(void)
 		{ ALLOW("\"a.test\""), "2606:2800::1", 80, "--allow-host 2606:2800::1" },
 		{ PUBLIC, "10.0.0.1", 80, "--connect-to 10.0.0.1:80:10.0.0.1:80" },
 		{ PUBLIC, "fd00::1", 80, "--connect-to [fd00::1]:80:[fd00::1]:80" },
-		{ ALLOW("\"a.test\""), NET_HOST_NAME, 80, "--host-port 80" },
-		{ ALLOW("\"a.test\""), NET_HOST_NAME, 0, "--host-port PORT" },
+		{ ALLOW("\"a.test\""), HOST_OF_MACHINE, 80, "--host-port 80" },
+		{ ALLOW("\"a.test\""), HOST_OF_MACHINE, 0, "--host-port PORT" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
