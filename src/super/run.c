@@ -181,6 +181,8 @@ static int on_message(struct run *r, const struct native_message *m, struct cord
 	case NATIVE_READY:
 		return on_ready(r, err);
 	case NATIVE_FAILED:
+		/* Behind NATIVE_READY as well, where there is no room for one more process. */
+		r->res->started = r->res->started && m->value;
 		r->res->err = m->err;
 		tree_explain(r->plan, &r->res->err);
 		return 0;

@@ -2770,7 +2770,7 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 @test "the command has the caller's CPUs" {
 	for cpus in "$(taskset -cp $$ | sed 's/.*: //')" "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"; do
 		for _ in 1 2 3; do
-			run -0 taskset -c "$cpus" "$cordon" run -- taskset -cp 3
+			run -0 taskset -c "$cpus" "$cordon" run -- sh -c 'taskset -cp $$'
 			[ "${output##*: }" = "$cpus" ]
 		done
 	done

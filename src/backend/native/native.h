@@ -42,7 +42,7 @@ enum native_kind {
 	NATIVE_STOP,		/* value: a signal to its group; what it leaves is killed */
 	NATIVE_KILL,		/* end it, and what is in its session */
 	/* from init */
-	NATIVE_FAILED,		/* err; nothing was run */
+	NATIVE_FAILED,		/* err; nothing was run, or (value) nobody knows */
 	NATIVE_ASKED,		/* make what is to be made outside: init has to wait anyway */
 	NATIVE_READY,		/* everything is taken away; with descriptors */
 	NATIVE_EXEC_FAILED,	/* value: errno; err says of what */

@@ -251,7 +251,7 @@ int native_recv(const struct native_child *c, struct native_message *ret, struct
 	if (rc != NATIVE_FDS_LOST)
 		return rc;
 	pidfd_signal(c->pidfd, SIGKILL);
-	*ret = (struct native_message){ .kind = NATIVE_FAILED };
+	*ret = (struct native_message){ .kind = NATIVE_FAILED, .value = 1 };
 	err_set(&ret->err, CORDON_E_SETUP,
 		"there is no room for init's descriptors; raise the limit of open files");
 	return 1;
