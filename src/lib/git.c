@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "lib/accounts.h"
 
 #define MAX_GIT_FILES	256		/* and folders; more are refused */
 
@@ -209,6 +210,34 @@ static const char *folder_of(struct arena *a, const char *file)
 	return arena_strndup(a, file, (size_t)(strrchr(file, '/') - file) + 1);
 }
 
+static bool has_name(const struct account *a, const void *name)
+{
+	return str_eq(a->name, *(const struct str *)name);
+}
+
+/* ~NAME/… is below that one's home, which git may learn from elsewhere as well. */
+static int expand_user(struct search *s, const char *file, struct str *path)
+{
+	struct str name = str_first(*path, str_find(*path, '/')), rest;
+	struct account user;
+	const char *text;
+
+	if (!str_starts(name, "~") || name.n == 1)
+		return 0;
+	rest = str_from_pos(*path, name.n);
+	name = str_from_pos(name, 1);
+	if (!account_find(&s->c->arena, has_name, &name, &user))
+		return err_set(s->err, CORDON_E_HOST,
+			       "files.protect: '%s' leads git to '%.*s', and /etc/passwd does not "
+			       "say where that is; write the whole path there, or do without "
+			       "\"git\"", file, STR_FMT(*path));
+	text = arena_printf(&s->c->arena, "%.*s%.*s", STR_FMT(user.home), STR_FMT(rest));
+	if (!text)
+		return err_nomem(s->err);
+	*path = str_from(text);
+	return 0;
+}
+
 /* One `key = value` of a section. */
 static int read_entry(struct search *s, const char *file, struct str section, struct str line)
 {
@@ -222,6 +251,8 @@ static int read_entry(struct search *s, const char *file, struct str section, st
 	if (equals == line.n || (!is_hooks && !is_include))
 		return 0;
 	value = read_value(&s->c->arena, str_from_pos(line, equals + 1));
+	if (expand_user(s, file, &value) < 0)
+		return -1;
 	/* husky: the hooks in `_` run those beside it. */
 	if (is_hooks && str_ends(value, "/_"))
 		value.n -= 2;

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "lib/accounts.h"
 #include "lib/git.h"
 #include "lib/held.h"
 #include "lib/links.h"
@@ -110,30 +111,18 @@ static int list_file_roots(struct composition *c, struct plan_request *r, struct
 	return 0;
 }
 
+static bool is_caller(const struct account *a, const void *arg UNUSED)
+{
+	return a->uid == geteuid();
+}
+
 /* The caller's home as the machine knows it: HOME may be unset, or another's. */
 static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
 {
-	struct cordon_err ignored;
-	struct str rest;
+	struct account own;
 
-	if (fd_read_file("/etc/passwd", MAX_SOURCE_BYTES, &c->arena, &rest, &ignored) < 0)
-		return 0;
-	while (rest.n) {
-		size_t n = str_find(rest, '\n');
-		struct str line = str_first(rest, n), parts[6] = { 0 };
-		uint64_t uid;
-
-		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
-		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-			size_t end = str_find(line, ':');
-
-			parts[i] = str_first(line, end);
-			line = str_from_pos(line, end < line.n ? end + 1 : end);
-		}
-		if (str_parse_u64(parts[2], &uid) && uid == geteuid() && str_starts(parts[5], "/"))
-			return path_resolve(&c->arena, parts[5], "/", ret, err);
-	}
-	return 0;
+	return account_find(&c->arena, is_caller, NULL, &own) ?
+		       path_resolve(&c->arena, own.home, "/", ret, err) : 0;
 }
 
 static int find_homes(struct composition *c, struct plan_request *r, struct cordon_err *err)

@@ -1455,6 +1455,18 @@ has_guard() {
 	[ ! -e ../store.git/hooks/pre-commit ]
 }
 
+@test "hooks below the home of somebody who is named" {
+	home=$(getent passwd "$(id -u)" | cut -d: -f6)
+	git init -q .
+	git config core.hooksPath "~$(id -un)/hooks-of-nobody"
+	run -0 "$cordon" run --dry-run -w . -w "$home" -- true
+	[[ "$output" == *" $home/hooks-of-nobody"* ]]
+	git config core.hooksPath '~nobody-has-this-name/hooks'
+	run -2 "$cordon" run -- touch ran
+	[[ "$output" == *"'~nobody-has-this-name/hooks', and /etc/passwd does not say"* ]]
+	[ ! -e ran ]
+}
+
 @test "a repository without a worktree, of which a part was moved away" {
 	git init -q --bare .
 	rm config
