@@ -40,7 +40,7 @@ LIMITS = {"/bin/true": 7.0, "python3 -c pass": 1.6, "git status": 4.2}
 PEER_LIMITS = {"/bin/true": 0.95, "python3 -c pass": 1.0, "git status": 1.05}
 # A command in a live session: asked for by a process that lives, and by one that is
 # started for it.
-SESSION_LIMITS = {"cordon_session_exec()": 1.6, "cordon session exec": 3.0}
+SESSION_LIMITS = {"cordon_session_exec()": 1.8, "cordon session exec": 3.0}
 RATE_LIMIT = 1.05
 MEMORY_LIMIT_KB = 256
 
