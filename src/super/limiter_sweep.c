@@ -79,14 +79,14 @@ struct credit {
 	int64_t bytes;			/* measured */
 	int64_t grown;			/* since then, at most */
 	int64_t sum, faults;		/* of the sweep before */
+	int64_t machine;		/* what all had of anonymous memory, when it began */
 	int64_t end_us, cost_us;
 };
 
 /* The look that is going on. */
 struct current {
 	struct share_look look;
-	int64_t begin_us;
-	int64_t sum, beside;		/* then */
+	int64_t sum, beside, machine;	/* when it began */
 	int failed;			/* before it, in a row */
 	bool hindered;
 };
@@ -243,9 +243,15 @@ static int64_t shmem_at_most(struct state *s, const struct sums *sums, int64_t f
 	return MAX(sums->shmem, s->shmem_most);
 }
 
-/* Since the last measurement, new pages raised the sum, and copies of shared
- * pages raised the count of faults (but a huge page is one fault): take the
- * larger.  A process that ended hides the growth of others, hence the duty. */
+static int64_t machine_anon(const struct state *s)
+{
+	return proc_read_meminfo(s->proc_fd, "AnonPages:");
+}
+
+/* Since the last look, new pages raised the sum, and copies of shared pages raised the count
+ * of faults (but a huge page is one fault): take the larger.  Who copies by processes that
+ * end before they are seen raises neither, but what the machine has.
+ * GAP: not by what others give back meanwhile, hence the duty. */
 static void note_growth(struct state *s, const struct sums *sums, int64_t sum)
 {
 	struct credit *c = &s->credit;
@@ -253,7 +259,7 @@ static void note_growth(struct state *s, const struct sums *sums, int64_t sum)
 
 	if (!c->valid)
 		return;
-	c->grown += MAX(grown, 0);
+	c->grown = MAX(c->grown + MAX(grown, 0), machine_anon(s) - c->machine);
 	c->sum = sum;
 	c->faults = sums->faults;
 }
@@ -279,23 +285,23 @@ static void begin_look(struct state *s, const struct sums *sums, int64_t beside,
 	struct current *k = &s->current;
 	struct cordon_err ignored;
 
-	k->begin_us = limiter_now_us();
 	k->sum = sum;
 	k->beside = beside;
+	k->machine = machine_anon(s);
 	if (share_begin(&k->look, &job, &ignored) < 0)
 		k->failed++;
 }
 
-/* What there was when the look began, with what came meanwhile. */
+/* What there was when the look began, with what came meanwhile.  It costs what it took the
+ * looker: how long others made it wait must not put the next one off. */
 static void end_look(struct state *s, const struct share_answer *a)
 {
 	struct current *k = &s->current;
-	int64_t now = limiter_now_us();
 
 	k->failed = 0;
 	s->credit = (struct credit){ .valid = true, .bytes = a->bytes + k->beside, .sum = k->sum,
-				     .faults = a->faults, .end_us = now,
-				     .cost_us = now - k->begin_us };
+				     .faults = a->faults, .machine = k->machine,
+				     .end_us = limiter_now_us(), .cost_us = a->cpu_us };
 	s->bytes_peak = MAX(s->bytes_peak, s->credit.bytes);
 }
 

@@ -47,7 +47,7 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 /* From stat. */
 struct proc_stat {
 	int64_t ticks;			/* CPU time, with that of children waited for */
-	int64_t faults;			/* minor page faults */
+	int64_t faults;			/* page faults, also of children waited for */
 	char state;
 	pid_t parent;
 	int64_t size, resident;		/* of all its memory: bytes, pages */

@@ -295,6 +295,64 @@ static void test_sweep_sees_growth_while_a_look_is_hindered(void)
 	ok(shared->touched < 600 * MB, "%lld MB", (long long)(shared->touched / MB));
 }
 
+static void *toggle_mapping(void *unused)
+{
+	for (;;) {
+		mprotect(many, 4096, PROT_READ);
+		mprotect(many, 4096, PROT_READ | PROT_WRITE);
+	}
+	return unused;
+}
+
+/* The last process that a look comes to. */
+static void hold_up(void)
+{
+	many = map_bytes(N_MAPPINGS * 4096LL, MAP_PRIVATE);
+	for (int64_t i = 1; i < N_MAPPINGS; i += 2)
+		mprotect(many + i * 4096, 4096, PROT_NONE);
+	shared->forks = 1;
+	toggle_mapping(NULL);
+}
+
+/* The copies are written by a child that has its parent's memory and is gone at once: neither
+ * what the parent seems to have nor its count of faults tells of them. */
+static void copy_by_vfork(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	while (!shared->forks)
+		rest_ms(1);
+	rest_ms(200);
+	sigaction(SIGCHLD, &ignore, NULL);
+	if (vfork() == 0) {
+		for (int64_t at = 0; at < WAITING_BYTES; at += 4096)
+			((volatile char *)inherited)[at] = 2;
+		_exit(0);
+	}
+	rest_ms(20000);
+}
+
+static void copy_while_a_look_is_held_up(void)
+{
+	inherited = map_bytes(WAITING_BYTES, MAP_PRIVATE);
+	madvise(inherited, WAITING_BYTES, MADV_NOHUGEPAGE);
+	touch(inherited, WAITING_BYTES);
+	for (int i = 0; i < 12; i++)
+		if (fork() == 0)
+			copy_by_vfork();
+	if (fork() == 0)
+		hold_up();
+	rest_ms(10000);
+}
+
+static void test_sweep_catches_copies_that_nobody_seems_to_have(void)
+{
+	struct tree t = { .run = copy_while_a_look_is_held_up, .limits = memory_limit(100 * MB) };
+
+	run_tree(&t);
+	is_caught(&t, LIMIT_MEMORY);
+}
+
 static void fork_and_vanish(void)
 {
 	for (int i = 0; i < 300; i++) {
@@ -651,6 +709,7 @@ int main(void)
 		TAP(test_sweep_spares_a_child_of_vfork),
 		TAP(test_sweep_catches_copies_of_who_waits),
 		TAP(test_sweep_sees_growth_while_a_look_is_hindered),
+		TAP(test_sweep_catches_copies_that_nobody_seems_to_have),
 		TAP(test_sweep_survives_processes_that_vanish),
 		TAP(test_sweep_catches_processes_of_root),
 		TAP(test_sweep_catches_spinners),
