@@ -37,11 +37,11 @@ STREAMS = [(os.POSIX_SPAWN_DUP2, NULL, n) for n in range(3)]
 # At most so many times as long as bare, and as each of the others.  `git status`
 # makes a name, and so starts the guard, which they have nothing like.
 LIMITS = {"/bin/true": 7.0, "python3 -c pass": 1.6, "git status": 4.2}
-PEER_LIMITS = {"/bin/true": 0.95, "python3 -c pass": 1.0, "git status": 1.05}
+PEER_LIMITS = {"/bin/true": 0.95, "python3 -c pass": 1.0, "git status": 1.0}
 # A command in a live session: asked for by a process that lives, and by one that is
 # started for it.
 SESSION_LIMITS = {"cordon_session_exec()": 1.8, "cordon session exec": 3.0}
-RATE_LIMIT = 1.05
+RATE_LIMIT = 1.0
 MEMORY_LIMIT_KB = 256
 
 
