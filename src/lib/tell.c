@@ -106,6 +106,8 @@ static void say_limit(struct composition *c, const struct tell_how *o, const str
 	else
 		buf_puts(&line, limits[res->limit].option);
 	buf_puts(&line, o->session && !own ? " of session start sets it" : " sets it");
+	if (res->limit_why[0])
+		buf_printf(&line, "; %s", res->limit_why);
 	diag_error(&c->diags, (struct place){ 0 }, "%s", buf_text(&line));
 }
 

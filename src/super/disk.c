@@ -52,6 +52,7 @@ struct disk {
 	pid_t pid;
 	int sock;
 	bool over;
+	struct cordon_err why;		/* why nobody knows whether it is */
 };
 
 struct counting {
@@ -292,6 +293,17 @@ int disk_change(struct disk *d, int64_t limit, struct cordon_err *err)
 	return 0;
 }
 
+/* What can not be counted is over as well. */
+static bool take_report(struct disk *d)
+{
+	struct disk_report report;
+
+	read_report(d, &report);
+	d->over = report.over;
+	d->why = report.err;
+	return d->over;
+}
+
 int disk_event_fd(const struct disk *d)
 {
 	return d->over ? -1 : d->sock;
@@ -300,27 +312,21 @@ int disk_event_fd(const struct disk *d)
 bool disk_is_over(struct disk *d)
 {
 	struct pollfd p = { .fd = d->sock, .events = POLLIN };
-	struct disk_report report;
 
-	if (!d->over && poll(&p, 1, 0) > 0) {
-		read_report(d, &report);
-		d->over = report.over;
-	}
-	return d->over;
+	return d->over || (poll(&p, 1, 0) > 0 && take_report(d));
+}
+
+const char *disk_trouble(const struct disk *d)
+{
+	return d->why.code == CORDON_E_NONE ? NULL : d->why.msg;
 }
 
 bool disk_settle(struct disk *d)
 {
 	struct disk_order order = { .word = DISK_SETTLE };
-	struct disk_report report;
 
-	if (disk_is_over(d))
-		return true;
-	if (guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0)
-		return true;
-	read_report(d, &report);
-	d->over = report.over;
-	return d->over;
+	return disk_is_over(d) || guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0 ||
+	       take_report(d);
 }
 
 void disk_stop(struct disk *d)

@@ -30,6 +30,8 @@ int disk_change(struct disk *d, int64_t limit, struct cordon_err *err) MUST_USE;
 int disk_event_fd(const struct disk *d);
 /* Is there more than may be?  So also when nobody counts any more. */
 bool disk_is_over(struct disk *d);
+/* Why nobody knows whether there is, where that is so; else NULL. */
+const char *disk_trouble(const struct disk *d);
 /* The tree is gone: count once more, and answer the same. */
 bool disk_settle(struct disk *d);
 /* End the counter; NULL is fine. */

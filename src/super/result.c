@@ -137,6 +137,10 @@ static void print_network(const struct run_result *r, const struct plan *plan, s
 /* What the result and the log do not say. */
 static void print_left_out(const struct run_result *r, struct json_out *j)
 {
+	if (r->limit_why[0]) {
+		json_key(j, "limit_uncounted");
+		json_put_text(j, r->limit_why);
+	}
 	if (r->denials.left_out) {
 		json_key(j, "denials_left_out");
 		json_put_int(j, (int64_t)r->denials.left_out);

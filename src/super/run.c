@@ -536,6 +536,8 @@ static void settle(struct run *r)
 	/* So does the last count. */
 	if (r->tree.disk && res->started && disk_settle(r->tree.disk) && res->limit == LIMIT_OK)
 		res->limit = LIMIT_DISK;
+	if (res->limit == LIMIT_DISK && r->tree.disk && disk_trouble(r->tree.disk))
+		snprintf(res->limit_why, sizeof(res->limit_why), "%s", disk_trouble(r->tree.disk));
 	if (res->limit == LIMIT_MEMORY || res->limit == LIMIT_DISK)
 		res->status = SIGKILL;
 	if (res->limit == LIMIT_OK && limit_is_file_size(res->status, r->plan->limits.file_size))

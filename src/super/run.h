@@ -28,6 +28,7 @@ struct run_result {
 	const char *blocked;		/* the message of a refused command, or NULL */
 	enum limit_kind limit;
 	int64_t limit_value;		/* bytes, ms or a number, where a limit ended it */
+	char limit_why[512];		/* why nobody could tell, so that it counts as over */
 	bool oom_killed;
 	struct buf out[2];		/* captured stdout and stderr */
 	bool truncated[2];

@@ -789,6 +789,19 @@ needs 256; raise it and try again" ]
 	[[ "${lines[0]}" = *'"limit":null'* && "${lines[1]}" = *'"limit":"disk"'* ]]
 }
 
+@test "disk: what cannot be counted counts as too much, and is told" {
+	deep='import os, time
+for i in range(300): os.mkdir("d"); os.chdir("d")
+time.sleep(60)'
+	run "$cordon" run --disk 100M --json -- /usr/bin/python3 -c "$deep"
+	rm -rf d
+	json "d['limit'] == 'disk' and d['signal'] == 9"
+	json "d['limit_uncounted'].endswith('lies too deep to be counted')"
+	run "$cordon" run --disk 100M -- /usr/bin/python3 -c "$deep"
+	rm -rf d
+	[[ "$output" = *'ended by limits.disk (100M); --disk sets it; '*'lies too deep to be counted' ]]
+}
+
 @test "disk: what cannot be counted is refused" {
 	mkdir deep
 	/usr/bin/python3 -c 'import os
