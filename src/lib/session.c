@@ -157,8 +157,9 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 		return -1;
 	run_result_init(&res);
 	fd = live_connect(id, &dead, &res.err);
-	if (fd >= 0 && session_exec(fd, &e, &c.arena, &res, &plan, &res.err) < 0)
-		res.started = false;
+	/* Why there is no result stands in it. */
+	if (fd >= 0)
+		(void)!session_exec(fd, &e, &c.arena, &res, &plan, &res.err);
 	*ret_code = run_result_code(&res);
 	how.timeout_ms = e.timeout_ms;
 	rc = tell_result(&c, &how, &res, &plan, ret, err);

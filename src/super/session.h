@@ -42,7 +42,8 @@ struct session_exec {
 
 /* Over a connection of live_connect(), to its end; with the process's standard
  * streams and signals.  `ret` is initialised; `ret_plan` gets what the result is
- * printed with, in the arena. */
+ * printed with, in the arena.  -1: no result came; ret->started says whether the command had
+ * begun, and `ret` is then filled as far as it is known. */
 int session_exec(int fd, const struct session_exec *e, struct arena *a, struct run_result *ret,
 		 struct plan *ret_plan, struct cordon_err *err) MUST_USE;
 /* One request; the answer's text is added to `out`.  -1: refused, or no answer. */

@@ -25,6 +25,7 @@ struct exec {
 	struct run_result *res;
 	struct plan *plan;
 	struct arena *arena;
+	int64_t begin_us;	/* when the command began; 0: not yet */
 	bool done;
 };
 
@@ -152,6 +153,8 @@ static int on_answer(struct exec *x, struct control_message *m, struct cordon_er
 {
 	switch (m->head.type) {
 	case CONTROL_STARTED:
+		x->res->started = true;
+		x->begin_us = run_now_us();
 		if (m->n_fds && stdio_join(&x->stdio, fd_take(&m->fds[0]), err) < 0)
 			return -1;
 		return 0;
@@ -215,6 +218,16 @@ static int loop(struct exec *x, struct cordon_err *err)
 	return 0;
 }
 
+/* No result comes any more: as the command has begun, that is no refusal.  It does not
+ * outlive its supervisor, nor our connection. */
+static void settle_lost(struct exec *x)
+{
+	if (!x->begin_us)
+		return;
+	x->res->status = SIGKILL;
+	x->res->duration_ms = (run_now_us() - x->begin_us) / 1000;
+}
+
 int session_exec(int fd, const struct session_exec *e, struct arena *a, struct run_result *ret,
 		 struct plan *ret_plan, struct cordon_err *err)
 {
@@ -238,6 +251,8 @@ int session_exec(int fd, const struct session_exec *e, struct arena *a, struct r
 		signals_ignore_writes();
 		rc = loop(&x, err);
 	}
+	if (rc < 0)
+		settle_lost(&x);
 	stdio_wait(&x.stdio);
 	run_drain_output(ret, &x.stdio, x.signals, run_ended_well(ret));
 	if (ret->limit == LIMIT_OUTPUT)

@@ -119,17 +119,19 @@ static int execute(const struct phase_wish *w, struct arena *a, struct phase_res
 void phase_run(const struct phase_wish *w, struct arena *a, struct phase_result *ret)
 {
 	int files[2] = { -1, -1 };
+	bool failed;
 
 	*ret = (struct phase_result){ .plan = { .argv = w->command->argv, .backend = "process",
 						.profile = "worktree" } };
 	run_result_init(&ret->run);
-	if (set_streams(w, files, &ret->run.err) < 0 || execute(w, a, ret, &ret->run.err) < 0)
-		ret->run.started = false;
+	failed = set_streams(w, files, &ret->run.err) < 0 ||
+		 execute(w, a, ret, &ret->run.err) < 0;
 	for (int i = 0; i < 2; i++) {
 		keep_tail(files[i], &ret->run.out[i], &ret->run.truncated[i]);
 		fd_close(&files[i]);
 	}
-	ret->verdict = judge(&ret->run);
+	/* A command whose session was lost has begun, but did not fail by itself. */
+	ret->verdict = failed ? PHASE_ERROR : judge(&ret->run);
 }
 
 void phase_result_release(struct phase_result *r)

@@ -566,13 +566,26 @@ PY
 	start
 	mark=$(marker)
 	inside sh -c "sleep $mark & :" >/dev/null 2>&1 </dev/null
-	"$cordon" session exec s --json -- sleep "$mark" >result 3>&- &
+	"$cordon" session exec s --json -- sh -c "echo begun; touch one; sleep $mark" >result 3>&- &
 	client=$!
-	soon sleeps "$mark"
+	"$cordon" session exec s -- sh -c "echo begun; touch other; sleep $mark" >out 2>err 3>&- &
+	other=$!
+	soon test -e one -a -e other
 	kill -9 "$(supervisor)"
 	soon gone "$mark"
-	wait "$client" && false
-	grep -q '"error":{"code":"peer","message":"the supervisor went away"' result
+	# 125 would say that nothing was run.
+	rc=0
+	wait "$client" || rc=$?
+	[ "$rc" -eq 137 ]
+	output=$(<result)
+	json 'd["signal"] == 9 and d["exit_code"] is None and d["stdout"] == "begun\n"'
+	json 'd["error"] == {"code": "peer", "message": "the supervisor went away", "hint": None}'
+	json 'd["processes_peak"] == 1'
+	rc=0
+	wait "$other" || rc=$?
+	[ "$rc" -eq 137 ]
+	[ "$(<out)" = begun ]
+	[ "$(<err)" = 'cordon: the supervisor went away' ]
 	"$cordon" ps | grep -q 's (session), dead: its supervisor was killed$'
 	run -125 "$cordon" session status s
 	grep -q "the supervisor of 's' was killed, and everything inside with it" <<<"$output"
