@@ -163,6 +163,8 @@ static int on_answer(struct exec *x, struct control_message *m, struct cordon_er
 		return 0;
 	case CONTROL_RESULT:
 		x->done = true;
+		/* What it has left in the background may write for ever. */
+		stdio_end(&x->stdio);
 		return result_message_take(m, x->arena, x->res, x->plan, err);
 	case CONTROL_REFUSED:
 		return take_refusal(m, err);

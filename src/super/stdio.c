@@ -44,13 +44,14 @@
 #define LAST_WORDS_MS	50	/* until a terminal that stays open has said all */
 #define LAST_WORDS_MOST_MS	1000
 #define LEND_BYTES	(1u << 20)
+#define PIPE_ROOM	(1 << 20)
 
 static int add_stream(struct stdio *s, int from, int to, struct buf *keep, struct cordon_err *err)
 {
 	struct stream *t = &s->streams[s->n_streams];
 
 	*t = (struct stream){ .from = from, .to = to, .output = -1, .keep = keep, .open = true,
-			      .back = -1 };
+			      .due = INT64_MAX, .back = -1 };
 	t->room = malloc(STREAM_ROOM);
 	if (!t->room)
 		return err_nomem(err);
@@ -95,7 +96,7 @@ static int open_output(struct stdio *s, int which, struct buf *keep, struct cord
 
 	if (open_pipe(ends, err) < 0)
 		return -1;
-	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
+	fcntl(ends[0], F_SETPIPE_SZ, PIPE_ROOM);
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	give(s, which, ends[1], true);
 	if (add_stream(s, ends[0], keep ? -1 : open_patient(which, O_WRONLY), keep, err) < 0)
@@ -459,18 +460,21 @@ static void read_some(struct stdio *s, struct stream *t)
 {
 	ssize_t n;
 
-	if (!is_ready(t->from, POLLIN) || (t->from == 0 && !is_our_keyboard(s)))
+	if (!t->due || !is_ready(t->from, POLLIN) || (t->from == 0 && !is_our_keyboard(s)))
 		return;
-	n = read(t->from, t->room, STREAM_ROOM);
+	n = read(t->from, t->room, (size_t)MIN((int64_t)STREAM_ROOM, t->due));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* We are in the background by now. */
 	if (n < 0 && errno == EIO && t->from == 0 && s->keyboard && !in_foreground())
 		return;
-	if (n > 0)
-		take(s, t, (size_t)n);
-	else
+	if (n <= 0) {
 		end_stream(s, t);	/* the end; a pty says EIO */
+		return;
+	}
+	if (t->due != INT64_MAX)
+		t->due -= n;
+	take(s, t, (size_t)n);
 }
 
 /* Where there is room: as much as surely fits, if the descriptor could not be
@@ -551,13 +555,43 @@ bool stdio_move(struct stdio *s)
 	return !s->over;
 }
 
+/* Of a terminal the kernel keeps some kilobytes where FIONREAD does not see them, but less
+ * than there is room for here. */
+static int64_t count_there(const struct stdio *s, const struct stream *t)
+{
+	int n = 0;
+
+	if (t->from == s->master)
+		return STREAM_ROOM;
+	return ioctl(t->from, FIONREAD, &n) < 0 ? PIPE_ROOM : n;
+}
+
+void stdio_end(struct stdio *s)
+{
+	if (s->ended)
+		return;
+	s->ended = true;
+	for (size_t i = 0; i < s->n_streams; i++)
+		if (s->streams[i].open && s->streams[i].output >= 0)
+			s->streams[i].due = count_there(s, &s->streams[i]);
+}
+
+/* May the terminal still have something to say? */
+static bool has_words(const struct stdio *s)
+{
+	for (size_t i = 0; i < s->n_streams; i++)
+		if (s->master >= 0 && s->streams[i].from == s->master)
+			return s->streams[i].open && s->streams[i].due;
+	return false;
+}
+
 void stdio_wait(struct stdio *s)
 {
 	struct pollfd p = { .fd = s->master, .events = POLLIN };
 	int64_t end = run_later_us(run_now_us(), LAST_WORDS_MOST_MS);
 
 	/* Others may write to it for ever. */
-	while (s->master >= 0 && run_now_us() < end && poll(&p, 1, LAST_WORDS_MS) > 0 &&
+	while (has_words(s) && run_now_us() < end && poll(&p, 1, LAST_WORDS_MS) > 0 &&
 	       !(p.revents & POLLHUP))
 		if (!stdio_move(s))
 			return;
@@ -587,7 +621,7 @@ static bool wait_for_reader(const struct stream *t, int signals, int64_t end_us)
 }
 
 /* One step of an output: written, where something was read before, else read.  A cut one is
- * not read again: a writer outside the tree may hold the other end. */
+ * not read again. */
 static bool drain_some(struct stdio *s, struct stream *t, int signals, int64_t end_us,
 		       bool *waits)
 {
@@ -598,19 +632,20 @@ static bool drain_some(struct stdio *s, struct stream *t, int signals, int64_t e
 			s->truncated[t->output] = true;
 		return true;
 	}
-	if (t->cut || !is_ready(t->from, POLLIN))
+	if (t->cut || !t->due || !is_ready(t->from, POLLIN))
 		return false;
 	read_some(s, t);
 	return true;
 }
 
-/* Input has no more use; output ends at the end of its pipe, where nothing more comes, or
- * where it is cut. */
+/* Input has no more use; output ends at the end of its pipe, with what was there when the
+ * command ended, or where it is cut. */
 bool stdio_drain(struct stdio *s, int signals, bool ended_well)
 {
 	int64_t end_us = INT64_MAX;
 	bool moved = true, waits = true;
 
+	stdio_end(s);
 	while (moved && waits) {
 		moved = false;
 		if (end_us == INT64_MAX && (s->over || !ended_well))

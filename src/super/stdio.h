@@ -17,6 +17,7 @@ struct stream {
 	size_t begin, end;
 	bool open;
 	bool cut;		/* more came than the limit lets pass */
+	int64_t due;		/* bytes that are still to be read, at most */
 	bool lends;		/* `from` is a pipe that keeps what the command has not read */
 	size_t lent;		/* bytes of it that `to` has as well */
 	size_t n_lent;		/* of all time before */
@@ -39,6 +40,7 @@ struct stdio {
 	struct termios saved;
 	int64_t left;			/* bytes of output that may still come */
 	bool over;			/* more came: for good, whoever ends the command */
+	bool ended;			/* the command has: what is there is all that is its own */
 	bool *truncated;		/* of stdout and stderr, or NULL */
 	int unwritten;			/* why a file of the caller's took no more, or 0 */
 };
@@ -63,10 +65,12 @@ int64_t stdio_next_us(const struct stdio *s);
 size_t stdio_poll(struct stdio *s, struct pollfd *fds);
 /* Move bytes.  False: the output limit is over. */
 bool stdio_move(struct stdio *s);
+/* The command has ended: its output is what is there by now, whoever else writes on. */
+void stdio_end(struct stdio *s);
 /* Where the command had a terminal: what it wrote last comes through the kernel a
  * moment later.  Waits for that, but not for those who keep the terminal open. */
 void stdio_wait(struct stdio *s);
-/* Everything that is left, once all writers are gone; of what nobody reads it is given up
+/* Everything that is left at the end of the command; of what nobody reads it is given up
  * when a signal ends us, or soon where the run was ended.  False: the output limit is over,
  * since before or only now. */
 bool stdio_drain(struct stdio *s, int signals, bool ended_well);

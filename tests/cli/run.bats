@@ -707,6 +707,27 @@ needs 256; raise it and try again" ]
 	done
 }
 
+@test "without a cordon what is left writing is not the command's output, nor its end" {
+	for limit in 1536K none; do
+		rm -f ready go
+		mark=$(marker)
+		"$cordon" run --no-sandbox --output "$limit" --json -- sh -c "echo begin; touch ready
+			until [ -e go ]; do sleep 0.01; done
+			head -c 50000 /dev/zero; echo last; yes $mark & exit 0" >out 2>/dev/null 3>&- &
+		run=$!
+		soon test -e ready
+		kill -STOP "$run"
+		touch go
+		soon pgrep -r S -f "^yes $mark"
+		kill -CONT "$run"
+		wait "$run"
+		output=$(<out)
+		json "d['exit_code'] == 0 and d['limit'] is None and not d['stdout_truncated']"
+		json "d['stdout'].startswith('begin\n' + '\0' * 50000 + 'last\n')"
+		soon eval "! pgrep -f '^yes $mark'"
+	done
+}
+
 @test "file size" {
 	run "$cordon" run --file-size 1M --json -- dd if=/dev/zero of=big bs=1M count=3 status=none
 	[ "$status" -ne 0 ]

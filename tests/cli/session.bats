@@ -597,6 +597,30 @@ PY
 	"$cordon" session stop s
 }
 
+@test "what a command leaves writing is not its output, and does not change its end" {
+	for limit in 1536K none; do
+		rm -f ready go
+		start --output "$limit"
+		mark=$(marker)
+		"$cordon" session exec s -- sh -c "echo begin; touch ready
+			until [ -e go ]; do sleep 0.01; done
+			head -c 50000 /dev/zero; echo; echo last; yes $mark & exit 0" >out 3>&- &
+		client=$!
+		soon test -e ready
+		# All of it has happened before the client sees any.
+		kill -STOP "$client"
+		touch go
+		soon pgrep -r S -f "^yes $mark"
+		soon status_is "d['commands'] == 0"
+		kill -CONT "$client"
+		wait "$client"
+		grep -aq '^begin$' out
+		[ "$(tr -dc '\0' <out | wc -c)" -eq 50000 ]
+		grep -aq '^last$' out
+		"$cordon" session stop s
+	done
+}
+
 @test "a killed init ends the session, and who waits hears it" {
 	start
 	"$cordon" session exec s --json -- sleep 30 >result 3>&- &
