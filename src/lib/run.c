@@ -159,6 +159,8 @@ static void run_as_planned(struct attempt *a)
 		}
 	}
 	warn_of_plan(&warner, &a->plan);
+	if (a->plan.bare)
+		warn_of_unheld(&warner, &a->c->policy, run_bare_counts_output(&a->ro));
 	run_once(a);
 }
 

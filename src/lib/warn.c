@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "base/path.h"
+#include "plan/enforce.h"
 #include "plan/environment.h"
 #include "plan/presets.h"
 
@@ -65,6 +66,28 @@ void warn_of_none(const struct warner *w, const struct policy *p)
 	buf_puts(&line, "warning: ");
 	place_print(p->base.f[F_BACKEND].at, &line);
 	buf_puts(&line, " runs the command without any protection");
+	w->tell(w->arg, buf_text(&line));
+}
+
+/* What a policy says is meant for a cordon, which the caller did not want; an option is said
+ * together with that. */
+void warn_of_unheld(const struct warner *w, const struct policy *p, bool counts_output)
+{
+	cleanup_buf struct buf line = BUF(1024);
+
+	if (!w->tell)
+		return;
+	for (enum field_id id = F_LIMITS_MEMORY; id <= F_LIMITS_OPEN_FILES; id++) {
+		bool held = enforcer_find_bare(id, p) && (id != F_LIMITS_OUTPUT || counts_output);
+
+		if (held || !policy_is_written(p, id) || p->base.f[id].at.line)
+			continue;
+		buf_puts(&line, line.n ? ", " : "warning: nothing holds ");
+		place_print(p->base.f[id].at, &line);
+	}
+	if (!line.n)
+		return;
+	buf_puts(&line, " for a command without any protection");
 	w->tell(w->arg, buf_text(&line));
 }
 

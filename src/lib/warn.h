@@ -15,6 +15,8 @@ void warn_of_found(const struct warner *w, const struct composition *c,
 		   const struct plan_request *r);
 /* That nothing encloses the command, and who says so. */
 void warn_of_none(const struct warner *w, const struct policy *p);
+/* Limits that an option sets and that nobody holds for a command that nothing encloses. */
+void warn_of_unheld(const struct warner *w, const struct policy *p, bool counts_output);
 /* What a plan keeps to be read only, and what it does without. */
 void warn_of_plan(const struct warner *w, const struct plan *plan);
 /* Variables that are named and that nothing can bring in. */

@@ -633,7 +633,9 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	}
 	if (plan.bare && r->session)
 		return refuse_for(FEATURE_USERNS, err);
-	if (!plan.bare && compile_enclosed(p, caps, r, &plan, err) < 0)
+	if (plan.bare)
+		limits_fit_bare(p, &plan.limits);
+	else if (compile_enclosed(p, caps, r, &plan, err) < 0)
 		return -1;
 	environment = (struct environment_request){ &p->base, r->environ, &plan, &plan.net };
 	if (environment_compile(&environment, a, &plan.envp, err) < 0)

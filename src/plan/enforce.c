@@ -98,20 +98,25 @@ static const struct {
 	enum field_id id;
 	const char *by;
 } bare_rows[] = {
+	{ F_LIMITS_FILE_SIZE, "RLIMIT_FSIZE" },
 	{ F_LIMITS_TIMEOUT, "timer, SIGTERM, then SIGKILL to the command's process group" },
 	{ F_LIMITS_OUTPUT, "counted where it is captured" },
+	{ F_LIMITS_OPEN_FILES, "RLIMIT_NOFILE" },
 	{ F_ENV_PASS, "a new environment at execve" },
 	{ F_ENV_SET, "a new environment at execve" },
 	{ F_ENV_STRIP, "a new environment at execve" },
 	{ F_COMMANDS_BLOCK, "the words of the command, before it starts" },
 };
 
-static const char *find_bare(enum field_id id)
+const char *enforcer_find_bare(enum field_id id, const struct policy *p)
 {
+	/* What nobody asked for does not come between a command and its caller's own. */
+	if ((id == F_LIMITS_FILE_SIZE || id == F_LIMITS_OPEN_FILES) && !policy_is_written(p, id))
+		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(bare_rows); i++)
 		if (bare_rows[i].id == id)
 			return bare_rows[i].by;
-	return "nothing: backend none";
+	return NULL;
 }
 
 static const char *find_of_network(enum field_id id, enum net_rung rung)
@@ -135,8 +140,10 @@ const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enf
 {
 	const char *by;
 
-	if (p->base.f[F_BACKEND].number == BACKEND_NONE && id > F_MAY_LACK)
-		return find_bare(id);
+	if (p->base.f[F_BACKEND].number == BACKEND_NONE && id > F_MAY_LACK) {
+		by = enforcer_find_bare(id, p);
+		return by ? by : "nothing: backend none";
+	}
 	by = str_is(field_table(id), "network") ? find_of_network(id, rung) : NULL;
 	if (by)
 		return by;

@@ -12,5 +12,7 @@
  * (N_NET_RUNGS: nothing can). */
 const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
 			  enum host_cgroup cgroup, enum net_rung rung);
+/* The same for a command that nothing encloses; NULL: nothing does. */
+const char *enforcer_find_bare(enum field_id id, const struct policy *p);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "plan/enforce.h"
 #include "policy/field.h"
 
 /* Is limits.disk for the writable roots, too?  It is where somebody asks for it. */
@@ -43,4 +44,13 @@ void limits_fit(const struct plan *plan, struct plan_limits *l)
 	/* The kernel counts those of a user namespace, but refuses uid 0 none. */
 	if (plan->uncounted && (plan->uid == 0 || !(plan->clone_flags & CLONE_NEWUSER)))
 		l->processes = LIMIT_NONE;
+}
+
+void limits_fit_bare(const struct policy *p, struct plan_limits *l)
+{
+	l->memory = l->cpu_ms = l->processes = l->disk = l->roots = LIMIT_NONE;
+	if (!enforcer_find_bare(F_LIMITS_FILE_SIZE, p))
+		l->file_size = LIMIT_NONE;
+	if (!enforcer_find_bare(F_LIMITS_OPEN_FILES, p))
+		l->open_files = LIMIT_NONE;
 }

@@ -27,7 +27,7 @@ struct bare {
 	struct stdio stdio;
 	const sigset_t *mask;	/* the caller's */
 	bool own_group;		/* the command leads a process group */
-	int error;		/* of chdir or exec */
+	int error;		/* of its limits, chdir or exec */
 	pid_t pid;
 	int pidfd, signals;
 	int64_t deadline_us, kill_at_us;
@@ -52,6 +52,20 @@ static bool is_there(const char *name)
 	return false;
 }
 
+/* For each process by itself; the caller's own may be lower. */
+static bool lower(int which, int64_t value)
+{
+	struct rlimit now;
+
+	if (value == INT64_MAX)
+		return true;
+	if (getrlimit(which, &now) < 0)
+		return false;
+	now.rlim_max = MIN(now.rlim_max, (rlim_t)value);
+	now.rlim_cur = MIN(now.rlim_cur, now.rlim_max);
+	return setrlimit(which, &now) == 0;
+}
+
 static int bare_main(void *arg)
 {
 	struct bare *b = arg;
@@ -63,7 +77,8 @@ static int bare_main(void *arg)
 	for (int i = 0; i < 3; i++)
 		if (b->stdio.child.fd[i] != i)
 			dup2(b->stdio.child.fd[i], i);
-	if (chdir(p->cwd) == 0) {
+	if (lower(RLIMIT_FSIZE, p->limits.file_size) &&
+	    lower(RLIMIT_NOFILE, p->limits.open_files) && chdir(p->cwd) == 0) {
 		sigprocmask(SIG_SETMASK, b->mask, NULL);
 		execvpe(p->argv[0], (char *const *)(uintptr_t)p->argv,
 			(char *const *)(uintptr_t)p->envp);
@@ -175,6 +190,11 @@ static int loop(struct bare *b, struct cordon_err *err)
 	return 0;
 }
 
+bool run_bare_counts_output(const struct run_options *o)
+{
+	return o->capture || (o->limit_output && !isatty(0) && !isatty(1) && !isatty(2));
+}
+
 int run_plan_bare(const struct plan *plan, const struct run_options *o, struct run_result *ret,
 		  struct cordon_err *err)
 {
@@ -194,9 +214,9 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	int rc = 0;
 
 	caller_init(&caller);
-	if (o->capture)
-		rc = stdio_open(&b.stdio, ret->out, ret->truncated, plan->limits.output, false,
-				err);
+	if (run_bare_counts_output(o))
+		rc = stdio_open(&b.stdio, o->capture ? ret->out : NULL, ret->truncated,
+				plan->limits.output, o->limit_output, err);
 	if (rc == 0)
 		rc = run_watch_signals(&b.signals, err);
 	b.mask = &caller.mask;
@@ -210,6 +230,8 @@ int run_plan_bare(const struct plan *plan, const struct run_options *o, struct r
 	}
 	run_drain_output(ret, &b.stdio, b.signals, run_ended_well(ret));
 	stdio_close(&b.stdio);
+	if (ret->limit == LIMIT_OK && limit_is_file_size(ret->status, plan->limits.file_size))
+		ret->limit = LIMIT_FILE_SIZE;
 	fd_close(&b.signals);
 	fd_close(&b.pidfd);
 	ret->duration_ms = (run_now_us() - begin_us) / 1000;

@@ -60,10 +60,12 @@ struct run_options {
 int run_plan(const struct plan *plan, const struct host_caps *caps, const struct run_options *o,
 	     struct run_result *ret, struct cordon_err *err) MUST_USE;
 /* The same without any protection, as was asked for in so many words: only the
- * wall clock and the output are watched, and what the command leaves running
- * goes on. */
+ * wall clock and the output are watched, each process has the limits that the kernel keeps of
+ * one, and what the command leaves running goes on. */
 int run_plan_bare(const struct plan *plan, const struct run_options *o, struct run_result *ret,
 		  struct cordon_err *err) MUST_USE;
+/* Is its output counted?  On a terminal it has the caller's own. */
+bool run_bare_counts_output(const struct run_options *o);
 /* An empty result with an id of its own. */
 void run_result_init(struct run_result *r);
 void run_result_release(struct run_result *r);

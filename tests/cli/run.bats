@@ -2672,6 +2672,44 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	[ "$(echo in | "$cordon" run --no-sandbox -- cat 2>/dev/null)" = in ]
 }
 
+@test "without a sandbox: limits that the kernel keeps of a process are held, where asked for" {
+	run --separate-stderr -0 "$cordon" run --no-sandbox --open-files 50 -- \
+		sh -c 'ulimit -n; ulimit -Hn'
+	[ "$output" = $'50\n50' ]
+	[ "$stderr" = 'cordon: warning: --no-sandbox runs the command without any protection' ]
+	# Those that nobody asked for, and none is raised.
+	run --separate-stderr -0 "$cordon" run --no-sandbox -- sh -c 'ulimit -n; ulimit -f'
+	[ "$output" = "$(ulimit -n; ulimit -f)" ]
+	run --separate-stderr -0 bash -c "ulimit -n 40; '$cordon' run --no-sandbox --open-files 50 \
+		-- sh -c 'ulimit -n'"
+	[ "$output" = 40 ]
+	run "$cordon" run --no-sandbox --file-size 1M --result r.json -- sh -c 'exec head -c 2M /dev/zero >big'
+	[ "$status" -eq 153 ]
+	[ "$(stat -c %s big)" -eq $((1 << 20)) ]
+	output=$(<r.json)
+	json "d['limit'] == 'file_size' and d['signal'] == 25"
+	# Output that is passed on.
+	"$cordon" run --no-sandbox --output 1000 -- yes >out 2>err && false
+	[ "$(stat -c %s out)" -eq 1000 ]
+	grep -qF 'cordon: ended by limits.output (1000); --output sets it' err
+	grep -q '^limits.open_files .*RLIMIT_NOFILE' <("$cordon" explain --no-sandbox --open-files 50)
+	grep -q '^limits.open_files .*nothing' <("$cordon" explain --no-sandbox)
+}
+
+@test "without a sandbox: limits that were asked for and are not held are named" {
+	run -0 "$cordon" run --no-sandbox -m 50M --cpu-seconds 1 --processes 3 --disk 1M \
+		--timeout 9m --open-files 50 --file-size 1M --output 1M -- true
+	[ "${lines[1]}" = "cordon: warning: nothing holds --memory, --cpu-seconds, --processes, --disk \
+for a command without any protection" ]
+	# There the command has the caller's own terminal, which nobody counts.
+	run -0 script -qec "$cordon run --no-sandbox --output 1M -- tty" /dev/null
+	grep -q 'warning: nothing holds --output for a command' <<<"$output"
+	# Where a policy says it, it is for a cordon.
+	printf '[limits]\nmemory = "1G"\n' >cordon.toml
+	run -0 "$cordon" run --no-sandbox -- true
+	[ "$output" = 'cordon: warning: --no-sandbox runs the command without any protection' ]
+}
+
 @test "ps and kill" {
 	[ -z "$("$cordon" ps)" ]
 	[ "$("$cordon" ps --json)" = "[]" ]
