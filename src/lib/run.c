@@ -314,7 +314,7 @@ static int run_composed(struct attempt *a, const struct cordon_request *req, int
 		a->res.exec_errno = EPERM;
 		run_report_command(&a->reporter,
 				   a->o->shell_text ? a->o->shell_text : req->command[0],
-				   a->res.blocked);
+				   a->res.blocked, 0);
 		return end_run(a, ret_code, ret, err);
 	}
 	return run_judged(a, ret_code, ret, err);

@@ -58,7 +58,8 @@ void denials_add(struct denials *d, enum denial_kind kind, const char *what, uns
 		return;
 	}
 	one = &d->items[d->n];
-	*one = (struct denial){ kind, strdup(what), port, strdup(reason), strdup(hint), 1 };
+	*one = (struct denial){ kind, strdup(what), port, strdup(reason), strdup(hint), 1,
+				 0 };
 	if (one->what && one->reason && one->hint) {
 		d->n++;
 		return;

@@ -15,6 +15,7 @@ struct denial {
 	char *reason;
 	char *hint;		/* or "" */
 	uint64_t count;
+	int leader;		/* of the session of who tried it; 0: nobody can tell */
 };
 
 struct denials {

@@ -68,6 +68,7 @@ struct guard_denial {
 	uint32_t rule;		/* 1 + the number of a rule; 0: a name */
 	uint32_t name;		/* 1 + the number of the guarded name; 0: of none alone */
 	int32_t thread;		/* that wanted to execute it; 0: a name, or a program already */
+	int32_t leader;		/* of the session of who wanted it, as numbered inside */
 	uint64_t path;		/* the hash of the path that it gave */
 	char what[4096];	/* the command, or the name (absolute inside); may be cut */
 };

@@ -374,7 +374,8 @@ static bool examine(const struct guard_exec *e, pid_t pid)
 		return true;
 	(void)!vector_take(e->vector, proc);
 	show(e->vector, shown);
-	guard_report(e->w, &(struct guard_denial){ .rule = number_of(e, rule) }, shown);
+	guard_report(e->w, &(struct guard_denial){ .rule = number_of(e, rule),
+						   .leader = e->leader }, shown);
 	return false;
 }
 
@@ -433,6 +434,7 @@ void guard_answer_exec(const struct guard_exec *e)
 		return;
 	}
 	guard_report(e->w, &(struct guard_denial){ .rule = number_of(e, rule), .thread = e->tid,
+						   .leader = e->leader,
 						   .path = str_hash(str_from(e->path), 0) },
 		     shown[0] ? shown : e->path);
 	guard_answer(e->w->listener, e->id, -EACCES);

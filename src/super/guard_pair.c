@@ -99,7 +99,8 @@ void guard_share_cpu(struct guard_worker *w)
 void guard_report(const struct guard_worker *w, const struct guard_denial *about,
 		  const char *what)
 {
-	struct guard_denial d = { about->rule, about->name, about->thread, about->path, "" };
+	struct guard_denial d = { about->rule,   about->name, about->thread,
+				  about->leader, about->path, "" };
 	size_t n = strnlen(what, sizeof(d.what) - 1);
 
 	memcpy(d.what, what, n);

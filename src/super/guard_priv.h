@@ -128,6 +128,7 @@ struct guard_request {
 	int64_t size;		/* of truncate */
 	uint64_t size_max;	/* that the caller may make of a file */
 	int tgid, tid;		/* of the caller, in its own pid namespace */
+	int leader;		/* of its session, there; 0: of another one */
 	bool slots[N_GUARD_SLOTS];
 	size_t n_old, n_new;	/* bytes in texts, with the NULs of paths */
 	char texts[2 * PATH_MAX];
@@ -187,6 +188,7 @@ struct guard_exec {
 	const struct guard_worker *w;
 	uint64_t id;
 	pid_t tid;
+	int leader;			/* of its session, as numbered inside */
 	bool is_traced;			/* by somebody else */
 	const char *path;		/* as it was given */
 	const struct guard_program *program;

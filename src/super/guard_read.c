@@ -305,6 +305,7 @@ static int take_status(struct reader *r, struct str status)
 	r->req.umask = octal(proc_find_line(status, "Umask:"));
 	r->req.tgid = last_number(proc_find_line(status, "NStgid:"));
 	r->req.tid = last_number(proc_find_line(status, "NSpid:"));
+	r->req.leader = MAX(last_number(proc_find_line(status, "NSsid:")), 0);
 	r->tgid = last_number(proc_find_line(status, "Tgid:"));
 	r->is_traced = !str_is(proc_find_line(status, "TracerPid:"), "0");
 	return r->tgid > 0 ? 0 : -EPERM;
@@ -614,7 +615,8 @@ static bool hand_over(struct reader *r)
 	if (!attend(r))
 		return false;
 	if (r->req.op == GUARD_EXEC)
-		guard_answer_exec(&(struct guard_exec){ r->w, r->req.id, r->tid, r->is_traced,
+		guard_answer_exec(&(struct guard_exec){ r->w, r->req.id, r->tid, r->req.leader,
+							r->is_traced,
 							r->req.texts + r->req.n_old, &r->program,
 							r->vector });
 	return true;

@@ -49,8 +49,8 @@ void guard_unlock(struct guard_worker *w)
 
 int guard_refuse(struct guard_actor *a, const char *path, const struct guard_name *by)
 {
-	guard_report(a->w, &(struct guard_denial){ .name = by ? 1 + (uint32_t)by->given : 0 },
-		     path);
+	guard_report(a->w, &(struct guard_denial){ .name = by ? 1 + (uint32_t)by->given : 0,
+						   .leader = a->req.leader }, path);
 	return -EACCES;
 }
 

@@ -74,7 +74,7 @@ void run_report_start(struct run_reporter *r, const struct run_about *about)
 	audit_add(r->audit, &e);
 }
 
-void run_report_command(struct run_reporter *r, const char *what, const char *reason)
+void run_report_command(struct run_reporter *r, const char *what, const char *reason, int leader)
 {
 	struct audit_event e = { EVENT_COMMAND_BLOCKED, {
 		[AUDIT_WHAT] = AUDIT_TEXT(what),
@@ -84,7 +84,8 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
 
 	add_denial(r, &(struct denial){ .kind = DENIAL_COMMAND, .what = seen(what),
 					.reason = seen(reason),
-					.hint = seen(RUN_BLOCKED_HINT) }, &e);
+					.hint = seen(RUN_BLOCKED_HINT),
+					.leader = leader }, &e);
 }
 
 /* Why, and what would allow it: `before`, what the name is guarded by, `after`. */
@@ -104,7 +105,8 @@ static const struct {
 };
 static_assert(ARRAY_SIZE(causes) == N_GUARD_CAUSES, "a cause without words");
 
-void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why)
+void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why,
+		     int leader)
 {
 	const char *reason = why ? causes[why->cause].reason : "what lies below may not be moved";
 	cleanup_buf struct buf allow = BUF(MAX_SOURCE_BYTES);
@@ -120,7 +122,8 @@ void run_report_file(struct run_reporter *r, const char *path, const struct plan
 	hint = buf_text(&allow);
 	e.values[AUDIT_HINT] = text(hint);
 	add_denial(r, &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
-					.reason = seen(reason), .hint = seen(hint) }, &e);
+					.reason = seen(reason), .hint = seen(hint),
+					.leader = leader }, &e);
 }
 
 void run_report_lost(struct run_reporter *r, uint64_t n)

@@ -32,11 +32,12 @@ struct run_about {
 };
 
 void run_report_start(struct run_reporter *r, const struct run_about *about);
-/* A blocked command is not executed. */
-void run_report_command(struct run_reporter *r, const char *what, const char *reason);
+/* A blocked command is not executed.  `leader`: see struct denial. */
+void run_report_command(struct run_reporter *r, const char *what, const char *reason, int leader);
 /* A name was not made, or what stands there not written or moved: for a guarded name,
  * or NULL for what lies below it. */
-void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why);
+void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why,
+		     int leader);
 /* Refusals that nobody could tell apart any more. */
 void run_report_lost(struct run_reporter *r, uint64_t n);
 /* For struct gate_options. */

@@ -38,6 +38,7 @@
 struct command {
 	struct client *client;		/* NULL: gone */
 	int id;
+	int leader;			/* of its session, as numbered inside; -id: not yet */
 	struct run_result res;
 	int64_t wall_ms, file_size;	/* its own limits; the others are the tree's */
 	int64_t begin_us, deadline_us, kill_at_us;
@@ -248,6 +249,7 @@ static struct command *add_command(struct session *s, struct client *client)
 	run_result_init(&c->res);
 	memcpy(c->res.run_id, s->tree.reporter->res->run_id, sizeof(c->res.run_id));
 	c->id = s->last_id = s->last_id == INT32_MAX ? 1 : s->last_id + 1;
+	c->leader = -c->id;
 	c->begin_us = run_now_us();
 	c->deadline_us = c->kill_at_us = c->end_at_us = INT64_MAX;
 	c->client = client;
@@ -278,7 +280,7 @@ int session_answer_exec(struct client *client, struct control_message *m, struct
 		return err_nomem(err);
 	run_report_command_start(s->tree.reporter, c->id, plan.argv, plan.cwd);
 	if (plan.blocked) {
-		run_report_command(s->tree.reporter, plan.what, plan.blocked);
+		run_report_command(s->tree.reporter, plan.what, plan.blocked, c->leader);
 		c->res.exec_errno = EPERM;
 		s->tree.blocked = plan.blocked;
 		end_command(s, c);
@@ -352,6 +354,7 @@ static void on_command(struct session *s, struct command *c, const struct native
 		return;
 	switch (m->kind) {
 	case NATIVE_STARTED:
+		c->leader = m->value;
 		on_started(s, c);
 		break;
 	case NATIVE_STOPPED:
@@ -662,12 +665,19 @@ static int stop(struct session *s, struct cordon_err *err)
 	return rc;
 }
 
+/* Whose it is cannot be told of the network, of who has made a session of his own and of a
+ * command whose start we have not heard of: then it may be anybody's. */
 static void on_denial(void *arg, const struct denial *d)
 {
 	struct session *s = arg;
+	struct command *whose = s->commands;
 
+	while (whose && whose->leader != d->leader)
+		whose = whose->next;
 	for (struct command *c = s->commands; c; c = c->next)
-		denials_add(&c->res.denials, d->kind, d->what, d->port, d->reason, d->hint);
+		if (!whose || c == whose)
+			denials_add(&c->res.denials, d->kind, d->what, d->port, d->reason,
+				    d->hint);
 }
 
 int session_hold(const struct plan *plan, const struct host_caps *caps, struct live *live,

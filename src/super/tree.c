@@ -300,10 +300,11 @@ bool tree_read_denials(struct tree *t)
 		if (!d.rule) {
 			run_report_file(t->reporter, d.what,
 					d.name && d.name <= t->plan->n_guarded ?
-						&t->plan->guarded[d.name - 1] : NULL);
+						&t->plan->guarded[d.name - 1] : NULL,
+					d.leader);
 		} else if (d.rule <= t->plan->n_rules && !is_search(t, &d)) {
 			t->blocked = t->plan->rules[d.rule - 1].message;
-			run_report_command(t->reporter, d.what, t->blocked);
+			run_report_command(t->reporter, d.what, t->blocked, d.leader);
 		}
 	}
 	return !t->guard;

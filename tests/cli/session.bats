@@ -621,6 +621,30 @@ PY
 	done
 }
 
+@test "a result has the refusals of its own command" {
+	start --protect one --protect other --protect third --block-command curl
+	for name in one other; do
+		"$cordon" session exec s --json -- sh -c "touch $name.begun
+			until [ -e go ]; do sleep 0.01; done
+			touch $name; sh -c 'sh -c \"mkdir $name\"'; touch $name.done
+			until [ -e end ]; do sleep 0.01; done" >"$name.json" 3>&- &
+		clients+=($!)
+	done
+	soon test -e one.begun -a -e other.begun
+	touch go
+	soon test -e one.done -a -e other.done
+	run -126 inside curl
+	# Whose this is nobody can tell.
+	run ! inside setsid -w touch third
+	touch end
+	wait "${clients[@]}"
+	for name in one other; do
+		output=$(<"$name.json")
+		json "[(d['kind'], d['path'].split('/')[-1], d['count']) for d in d['denials']] == [
+			('file', '$name', 2), ('file', 'third', 1)]"
+	done
+}
+
 @test "a killed init ends the session, and who waits hears it" {
 	start
 	"$cordon" session exec s --json -- sleep 30 >result 3>&- &

@@ -106,11 +106,11 @@ static void test_causes_of_files(void)
 	static_assert(ARRAY_SIZE(rows) == N_GUARD_CAUSES, "a cause without a test");
 	run_result_init(&res);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		run_report_file(&reporter, "/w/x", &rows[i].why);
-		run_report_file(&reporter, "/w/x", &rows[i].why);
+		run_report_file(&reporter, "/w/x", &rows[i].why, 0);
+		run_report_file(&reporter, "/w/x", &rows[i].why, 0);
 		line_is(i, rows[i].line);
 	}
-	run_report_file(&reporter, "/w/d", NULL);
+	run_report_file(&reporter, "/w/d", NULL, 0);
 	line_is(ARRAY_SIZE(rows), "denied: /w/d what lies below may not be moved");
 	run_result_release(&res);
 }
@@ -129,7 +129,7 @@ static void test_flood(void)
 	unlink(path);
 	run_result_init(&res);
 	for (int i = 0; i < n; i++)
-		run_report_file(&r, "/w/x", NULL);
+		run_report_file(&r, "/w/x", NULL, 0);
 	is_int((long long)res.denials.items[0].count, n, "the result counts them all");
 	run_report_network(&r, &allowed);
 	lost = audit_free(r.audit);

@@ -49,7 +49,7 @@ enum native_kind {
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
 	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
 	NATIVE_SOCKET,		/* as wanted, with the descriptor; or value: errno */
-	NATIVE_STARTED,		/* the command `id` runs; with its terminal, if it has one */
+	NATIVE_STARTED,		/* the command `id` runs; value: its pid; with its terminal */
 	N_NATIVE_KINDS
 };
 

@@ -171,6 +171,7 @@ static void start(struct commands *c, struct running *r, int id, const struct na
 				       .controlling = cmd->io.controlling };
 	}
 	if (m.kind == NATIVE_STARTED) {
+		m.value = pid;
 		if (tell_fds(c->in, &m, &out) < 0)
 			end_command(c, pid);
 		return;
