@@ -49,7 +49,8 @@ int dialect_check(const char *option, const char *name, struct cordon_err *err)
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err)
 {
-	char here[PATH_MAX] = "/";
+	char here[PATH_MAX];
+	bool known = getcwd(here, sizeof(here)) != NULL;
 
 	*c = (struct composition){ .arena = ARENA(MAX_ARENA_BYTES), .diags = DIAGS };
 	if (req->size != sizeof(*req))
@@ -58,10 +59,15 @@ int composition_init(struct composition *c, const struct cordon_request *req,
 	/* Also where no file is read: a misspelt option is never silent. */
 	if (req->dialect && dialect_check("--dialect", req->dialect, err) < 0)
 		return -1;
-	if ((!req->cwd || req->cwd[0] != '/') && !getcwd(here, sizeof(here)))
+	if (!known && (!req->cwd || req->cwd[0] != '/'))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");
 	arena_expect(&c->arena, USUAL_BYTES);
-	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : here), here, &c->cwd, err) < 0)
+	/* In one that is gone no name finds anything. */
+	c->here = arena_strndup(&c->arena, known ? here : "/", known ? strlen(here) : 1);
+	if (!c->here)
+		return err_nomem(err);
+	if (path_resolve(&c->arena, str_from(req->cwd ? req->cwd : c->here), c->here, &c->cwd,
+			 err) < 0)
 		return -1;
 	c->home = getenv("HOME");
 	policy_init(&c->policy, &c->arena);
@@ -81,15 +87,32 @@ struct reader compose_reader(struct composition *c, struct policy *p, const char
 				.env = read_env };
 }
 
-/* The directory of a file: what its relative paths start from. */
+/* /dev/stdin, or what a shell makes of <(…). */
+static bool holds_descriptors(struct composition *c, const char *folder)
+{
+	struct cordon_err ignored;
+	const char *real;
+
+	if (strcmp(folder, "/dev") == 0)
+		return true;
+	return (path_within(folder, "/dev") || path_within(folder, "/proc")) &&
+	       path_resolve(&c->arena, str_from(folder), "/", &real, &ignored) == 0 &&
+	       path_within(real, "/proc");
+}
+
+/* The directory of a file: what its relative paths start from.  A text that came in by a
+ * descriptor lies nowhere, so there it is where the run works. */
 static const char *directory_of(struct composition *c, const char *file)
 {
-	const char *full = path_normal(&c->arena, str_from(file), c->cwd);
+	const char *full = path_normal(&c->arena, str_from(file), c->here), *folder;
 	const char *slash = full ? strrchr(full, '/') : NULL;
 
 	if (!slash)
 		return NULL;
-	return slash == full ? "/" : arena_strndup(&c->arena, full, (size_t)(slash - full));
+	if (slash == full)
+		return "/";
+	folder = arena_strndup(&c->arena, full, (size_t)(slash - full));
+	return folder && holds_descriptors(c, folder) ? c->cwd : folder;
 }
 
 int compose_text(struct composition *c, const struct source *src, const struct dialect *dialect,
@@ -118,10 +141,12 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 {
 	struct cordon_err err;
 	const char *name = arena_strndup(&c->arena, path, strlen(path));
+	/* As every file of the command line: from here, not from --cwd. */
+	const char *full = path[0] == '/' ? name : path_join(&c->arena, c->here, path);
 	const char **sources = arena_grow(&c->arena, c->sources, c->n_sources, &c->cap_sources,
 					  sizeof(*sources));
 
-	if (!name || !sources)
+	if (!name || !full || !sources)
 		return diag_error(&c->diags, (struct place){ path, 0, 0 }, "out of memory");
 	/* Its room is counted already: a file that cannot be read must not leave the old one. */
 	c->sources = sources;
@@ -129,7 +154,7 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 		return diag_error(&c->diags, (struct place){ c->option, 0, 0 },
 				  "%s; name a policy that can be read", err.msg);
 	ret->name = name;
-	c->sources[c->n_sources++] = name;
+	c->sources[c->n_sources++] = full;
 	return 0;
 }
 
@@ -393,7 +418,7 @@ int compose_again(struct composition *c, const struct composition *from, struct 
 	const struct phase *found = NULL;
 
 	*c = (struct composition){ .arena = ARENA(MAX_ARENA_BYTES), .diags = DIAGS,
-				   .cwd = from->cwd,
+				   .cwd = from->cwd, .here = from->here,
 				   .home = from->home, .n_ceilings = from->n_ceilings };
 	memcpy(c->ceilings, from->ceilings, sizeof(c->ceilings));
 	if (copy_policy(&c->arena, &from->project, &c->policy, err) < 0)

@@ -12,10 +12,11 @@ struct composition {
 	struct arena arena;
 	struct diags diags;
 	const char *cwd;		/* absolute, links followed */
+	const char *here;		/* where this process is: from here files are named */
 	const char *home;		/* or NULL */
 	struct written_paths written;	/* of roots, in all that was read */
 	struct cuts cuts;		/* what composing took away */
-	const char **sources;		/* the files that were read */
+	const char **sources;		/* the files that were read, absolute */
 	size_t n_sources, cap_sources;
 	const char *option;		/* by which those that are read now are named, or NULL */
 	const char *found;		/* the one that nobody named, or NULL */

@@ -65,13 +65,12 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 	for (size_t i = 0; i < c->n_sources; i++) {
 		const char *real;
 
-		if (path_resolve(&c->arena, str_from(c->sources[i]), c->cwd, &real, err) < 0 ||
+		if (path_resolve(&c->arena, str_from(c->sources[i]), "/", &real, err) < 0 ||
 		    plan_paths_add(&c->arena, &r->policy_files, real, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < c->n_sources; i++)
-		if (add_policy(c, r, path_normal(&c->arena, str_from(c->sources[i]), c->cwd),
-			       err) < 0)
+		if (add_policy(c, r, path_normal(&c->arena, str_from(c->sources[i]), "/"), err) < 0)
 			return -1;
 	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)

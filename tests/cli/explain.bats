@@ -52,6 +52,27 @@ cut_line() {
 	is "$(line files.write)" "files.write $place/sub default"
 }
 
+@test "a policy is named from here, and its roots start where it lies, whatever --cwd" {
+	mkdir -p sub elsewhere
+	printf '[files]\nwrite = ["."]\n' | tee own.toml >elsewhere/other.toml
+	for name in own.toml ./own.toml sub/../own.toml "$place/own.toml"; do
+		cordon explain --cwd sub --policy "$name"
+		has "$(line files.write)" "files.write $place $name:2:10"
+	done
+	cordon explain --cwd sub --policy elsewhere/other.toml
+	has "$(line files.write)" "files.write $place/elsewhere "
+	# What lies nowhere has no folder: where the command works does.
+	cordon explain --cwd sub --policy <(cat own.toml)
+	has "$(line files.write)" "files.write $place/sub /dev/fd/"
+	for from in own.toml <(cat own.toml); do
+		cordon explain --cwd sub --policy /dev/stdin <"$from"
+		has "$(line files.write)" "files.write $place/sub /dev/stdin:2:10"
+	done
+	# A folder of such a name does hold it.
+	cordon explain --cwd sub --policy /proc/self/cwd/own.toml
+	has "$(line files.write)" "files.write $place /proc/self/cwd/own.toml:2:10"
+}
+
 @test "ceilings cut, and say so" {
 	mkdir -p .config/cordon
 	printf '[network]\nallow = ["**.good.example"]\n[limits]\nmemory = "1G"\n' >ceiling

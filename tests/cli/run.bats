@@ -1332,6 +1332,20 @@ has_guard() {
 	[ ! -e ../roots/20/.envrc ]
 }
 
+@test "a policy cannot be changed from inside, wherever --cwd leads" {
+	mkdir sub
+	printf '[files]\nwrite = ["%s"]\n' "$work" >kept.toml
+	cp kept.toml was
+	for words in "--cwd sub --policy kept.toml" "--cwd sub --policy ./sub/../kept.toml" \
+		"--policy kept.toml"; do
+		# shellcheck disable=SC2086 # words
+		run -0 "$cordon" run $words -- sh -c \
+			"! (echo more >>$work/kept.toml) && ! mv $work/kept.toml $work/gone && touch $work/made"
+		cmp kept.toml was
+		rm made
+	done
+}
+
 @test "a writable root that is a file" {
 	echo one >../log
 	"$cordon" run -w ../log -c 'echo two >>../log'
