@@ -60,8 +60,6 @@ static int list_ceilings(struct composition *c, struct plan_request *r, struct c
  * hold for the next run from here, if they were made or changed. */
 static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
-	if (list_ceilings(c, r, err) < 0)
-		return -1;
 	for (size_t i = 0; i < c->n_sources; i++) {
 		const char *real;
 
@@ -84,7 +82,7 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			dir.n--;
 		dir.n -= dir.n > 0;
 	}
-	return 0;
+	return list_ceilings(c, r, err);
 }
 
 static int add_if_file(struct composition *c, const char *root, struct plan_request *r,

@@ -56,6 +56,17 @@ assert ($2), e" "$1"
 	[ ! -e "$log" ]
 }
 
+@test "the policies that were read are told, and no others" {
+	mkdir -p sub "$HOME/.config/cordon"
+	echo >own.toml
+	echo >"$HOME/.config/cordon/cordon.toml"
+	"$cordon" run --policy own.toml --cwd sub -- true
+	log "$log" "e[0]['policies'][:2] == ['$work/own.toml', '$HOME/.config/cordon/cordon.toml']"
+	rm "$HOME/.config/cordon/cordon.toml"
+	"$cordon" run --policy own.toml -- true
+	log "$log" "e[2]['policies'][:1] == ['$work/own.toml']"
+}
+
 @test "refusals: command, names, machine, limit" {
 	run -126 "$cordon" run --block-command curl -- curl x
 	log "$log" "e[1]['event'] == 'command.blocked' and e[1]['what'] == 'curl'"
