@@ -16,6 +16,7 @@ void say_start(void)
 }
 
 #include "cli/result_file.h"
+#include "cli/write.h"
 
 int say_done(int code)
 {
@@ -27,16 +28,16 @@ int say_done(int code)
 int say_answer(int rc, struct cordon_answer *answer, const struct cordon_err *err)
 {
 	int code = rc < 0 ? EXIT_USAGE : answer->yes ? EXIT_GOOD : EXIT_NO;
+	bool written;
 
 	say_start();
-	if (answer->text)
-		fputs(answer->text, stdout);
+	written = !answer->text || write_text(STDOUT_FILENO, answer->text, WRITE_PATIENT) == 0;
 	if (answer->problems)
-		fputs(answer->problems, stderr);
+		(void)!write_text(STDERR_FILENO, answer->problems, WRITE_PATIENT);
 	if (rc < 0 && !answer->problems)
 		say_usage("%s", err->msg);
 	cordon_answer_release(answer);
-	return say_done(code);
+	return written ? say_done(code) : say_usage("cannot write the answer");
 }
 
 typedef int answer_fn(const struct cordon_request *req, struct cordon_answer *ret,

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cli/write.h"
 
 #define READER_S	10	/* for whoever reads a FIFO */
 
@@ -58,41 +58,6 @@ int result_file_open(struct result_file *f, const char *path)
 	if (open_folder(f, path) < 0)
 		return -1;
 	return faccessat(f->dir, ".", W_OK | X_OK, AT_EACCESS);
-}
-
-/* Wait for room in a FIFO.  A reader that takes little at a time gets no more time. */
-static int wait_for_room(int fd, const struct timespec *begin)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec - begin->tv_sec >= READER_S) {
-		errno = ETIMEDOUT;
-		return -1;
-	}
-	return poll(&p, 1, 1000) < 0 && errno != EINTR ? -1 : 0;
-}
-
-static int write_all(int fd, const char *text)
-{
-	size_t n = strlen(text);
-	struct timespec begin;
-
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	while (n) {
-		ssize_t done = write(fd, text, n);
-
-		if (done < 0 && errno == EAGAIN && wait_for_room(fd, &begin) == 0)
-			continue;
-		if (done < 0 && errno != EINTR)
-			return -1;
-		if (done > 0) {
-			text += done;
-			n -= (size_t)done;
-		}
-	}
-	return 0;
 }
 
 #define FRESH_TRIES	8
@@ -146,7 +111,7 @@ static int replace_file(const struct result_file *f, const char *text)
 	fd = open_fresh(f->dir, fresh);
 	if (fd < 0)
 		return -1;
-	rc = write_all(fd, text);
+	rc = write_text(fd, text, READER_S);
 	if (close(fd) < 0 || rc < 0 || renameat(f->dir, fresh, f->dir, f->name) < 0) {
 		rc = errno;
 		unlinkat(f->dir, fresh, 0);
@@ -171,7 +136,7 @@ int result_file_close(struct result_file *f, const char *text)
 	int rc = 0;
 
 	if (text)
-		rc = f->dir >= 0 ? replace_file(f, text) : write_all(f->fd, text);
+		rc = f->dir >= 0 ? replace_file(f, text) : write_text(f->fd, text, READER_S);
 	if (text && rc == 0 && f->dir >= 0 && !is_in_place(f))
 		rc = -1;
 	if ((rc < 0 || !text) && f->dir >= 0)

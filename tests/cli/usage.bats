@@ -261,6 +261,24 @@ complete_words() {
 	done
 }
 
+@test "an answer is whole where the pipe is full, and does not block" {
+	run /usr/bin/python3 - "$CORDON" <<-'END'
+		import fcntl, json, os, select, subprocess, sys
+		ours, theirs = os.pipe()
+		fcntl.fcntl(theirs, fcntl.F_SETFL, os.O_NONBLOCK)
+		p = subprocess.Popen([sys.argv[1], "run", "--no-policy", "--no-sandbox", "--json", "-c",
+		                      "yes | head -c 300000"], stdout=theirs,
+		                     stderr=subprocess.DEVNULL)
+		# Nothing is read before there is no more room, or nobody who needs it.
+		while p.poll() is None and select.select([], [theirs], [], 0)[1]:
+		    select.select([], [], [], 0.01)
+		os.close(theirs)
+		said = json.loads(b"".join(iter(lambda: os.read(ours, 4096), b"")))
+		print(p.wait(), len(said["stdout"]))
+	END
+	is "$output" "0 300000"
+}
+
 @test "colours are not a matter" {
 	printf 'profil = 1\n' >cordon.toml
 	cordon check cordon.toml
