@@ -11,6 +11,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,16 +46,53 @@ void live_root_at(size_t i, char ret[MAX_LIVE_ROOT])
 		 (unsigned)geteuid());
 }
 
+static bool is_same(const char *path, const struct stat *st)
+{
+	struct stat other;
+
+	return path && path[0] == '/' && stat(path, &other) == 0 &&
+	       other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* Its "cordon" is where a ceiling lies, which must not become a folder of this user alone:
+ * whoever cannot look into it for one runs nothing. */
+static bool holds_ceiling(const struct stat *st)
+{
+	const char *home = getenv("HOME");
+	char config[PATH_MAX];
+
+	if (is_same("/etc", st) || is_same(getenv("XDG_CONFIG_HOME"), st))
+		return true;
+	return home && snprintf(config, sizeof(config), "%s/.config", home) <
+			       (int)sizeof(config) && is_same(config, st);
+}
+
+/* Nothing is made in a folder of the kernel's, or what is made there means something, though
+ * root may write to it. */
+static bool can_make_in(const char *folder)
+{
+	struct statfs fs;
+
+	return access(folder, W_OK | X_OK) == 0 && statfs(folder, &fs) == 0 &&
+	       fs.f_type != PROC_SUPER_MAGIC && fs.f_type != SYSFS_MAGIC &&
+	       fs.f_type != CGROUP_SUPER_MAGIC && fs.f_type != CGROUP2_SUPER_MAGIC;
+}
+
+/* Everybody answers alike, before the folder is there and after: who lists looks where who
+ * runs has made it. */
 void live_root(char ret[MAX_LIVE_ROOT])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	struct stat st;
+	struct stat st, there;
 
+	live_root_at(0, ret);
 	/* One of another user, as after su, is not ours to use. */
-	if (runtime && runtime[0] == '/' && strlen(runtime) < MAX_LIVE_ROOT - 16 &&
-	    stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		snprintf(ret, MAX_LIVE_ROOT, "%s/cordon", runtime);
-	else
+	if (!runtime || runtime[0] != '/' || strlen(runtime) >= MAX_LIVE_ROOT - 16 ||
+	    stat(runtime, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    holds_ceiling(&st))
+		return;
+	snprintf(ret, MAX_LIVE_ROOT, "%s/cordon", runtime);
+	if (lstat(ret, &there) < 0 && !can_make_in(runtime))
 		live_root_at(0, ret);
 }
 

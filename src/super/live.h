@@ -1,6 +1,7 @@
 /* Live cordons: one folder each in $XDG_RUNTIME_DIR/cordon, or /tmp/cordon-UID
- * where there is none.  Only their user can look into them, and no command can:
- * they are in no root, or masked where a root covers them.
+ * where there is none, or none that can hold it.  Only their user can look into
+ * them, and no command can: they are in no root, or masked where a root covers
+ * them.
  *
  *   ID/about        the supervisor and what it runs
  *   ID/control      its control socket, see control.h

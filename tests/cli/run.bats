@@ -2751,6 +2751,38 @@ for a command without any protection" ]
 	[ "$status" -eq 2 ]
 }
 
+@test "a runtime folder that holds a ceiling, or nothing, is as good as none" {
+	mkdir -p "$BATS_TEST_TMPDIR/config" "$BATS_TEST_TMPDIR/.config"
+	mkdir -m 500 "$BATS_TEST_TMPDIR/closed"
+	ln -s config "$BATS_TEST_TMPDIR/link"
+	export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+	for folder in "$XDG_CONFIG_HOME" "$BATS_TEST_TMPDIR/link" "$HOME/.config" /proc \
+		/proc/self "$BATS_TEST_TMPDIR/closed"; do
+		id=$(XDG_RUNTIME_DIR=$folder "$cordon" session start)
+		XDG_RUNTIME_DIR=$folder "$cordon" ps | grep "^$id "
+		[ "$(id -u)" -eq 0 ] && [ "$folder" = "$BATS_TEST_TMPDIR/closed" ] ||
+			[ -d "/tmp/cordon-$(id -u)/$id" ]
+		XDG_RUNTIME_DIR=$folder "$cordon" kill "$id"
+	done
+	[ ! -e "$XDG_CONFIG_HOME/cordon" ]
+	[ ! -e "$HOME/.config/cordon" ]
+}
+
+@test "a run is in the list whatever the runtime folder is" {
+	export XDG_RUNTIME_DIR=/proc
+	"$cordon" run -- sh -c 'touch ready; sleep 100' &
+	pid=$!
+	soon test -e ready
+	soon "$cordon" kill $pid
+	wait $pid || true
+	[ "$(id -u)" -eq 0 ] || return 0
+	export XDG_RUNTIME_DIR=/etc
+	# shellcheck disable=SC2016 # for the shell there
+	run -0 unshare -m sh -c 'mount -t tmpfs none /etc && id=$("$0" session start) &&
+		"$0" session stop "$id" && ls -A /etc' "$cordon"
+	[ -z "$output" ]
+}
+
 @test "ps: names of folders and words do not speak to the terminal" {
 	dir=$(printf 'a\033]0;owned\a\n(session)\nvictim')
 	mkdir "$dir"
