@@ -409,7 +409,8 @@ static void add_network(struct files *f)
 /* ---- together -------------------------------------------------------------- */
 
 /* The kernel's own file systems: the host's processes, its devices and its
- * settings are not files that a root could mean. */
+ * settings are not files that a root could mean.  No device opens by way of a root, and those
+ * that every command needs would be behind it. */
 static int refuse_kernel(struct files *f, enum field_id id, const char *path)
 {
 	const struct field_value *v = files_list(f, id);
@@ -431,7 +432,8 @@ static int check_roots(struct files *f)
 		enum field_id id;
 		const char *path;
 	} closed[] = { { F_FILES_WRITE, "/proc" }, { F_FILES_READ, "/proc" },
-		       { F_FILES_WRITE, "/dev" }, { F_FILES_WRITE, "/sys" } };
+		       { F_FILES_WRITE, "/dev" }, { F_FILES_READ, "/dev" },
+		       { F_FILES_WRITE, "/sys" } };
 	const struct plan_paths *mounts = &f->request->kernel_mounts;
 
 	if (files_is_within(f, F_FILES_WRITE, "/")) {

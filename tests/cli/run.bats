@@ -180,6 +180,10 @@ sys.exit(subprocess.run(['$cordon', 'run', '-c', 'echo y 1<>/proc/self/fd/1'],
 	check wasi --profile wasi
 	check 'a/\*\*/b' --deny 'a/**/b'
 	check "'/'" --cwd /
+	for root in /dev /dev/null /dev/pts /proc; do
+		check "'$root' is the kernel's" -r "$root"
+	done
+	run -0 "$cordon" run -r /dev/shm -- true
 }
 
 @test "a limit of memory in which nothing can be started" {
