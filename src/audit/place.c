@@ -120,6 +120,17 @@ static int check_file(const char *shown, const struct stat *st, struct cordon_er
 	return 0;
 }
 
+/* Nothing that ran can have made a link there. */
+static bool is_trusted(const char *name)
+{
+	return strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0;
+}
+
+static int refuse_link(const char *shown, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_SETUP, "'%s' is a link", shown);
+}
+
 /* Nothing is ever waited for. */
 #define APPEND	(O_APPEND | O_NONBLOCK | O_NOCTTY)
 
@@ -136,15 +147,14 @@ static int open_regular(int dir, const char *name, int follow)
 static int open_at(int dir, const char *name, const char *shown, struct audit_file *ret,
 		   struct cordon_err *err)
 {
-	/* Nothing that ran can have made a link there. */
-	bool trusted = strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0;
+	bool trusted = is_trusted(name);
 	int follow = trusted ? 0 : O_NOFOLLOW;
 	cleanup_fd int fd = -1;
 	struct stat st;
 	bool is_there = fstatat(dir, name, &st, trusted ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (is_there && S_ISLNK(st.st_mode))
-		return err_set(err, CORDON_E_SETUP, "'%s' is a link", shown);
+		return refuse_link(shown, err);
 	/* A pipe must not be opened to be read: its reader would see its end. */
 	if (is_there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		fd = openat(dir, name, O_WRONLY | APPEND | follow | O_CLOEXEC);
@@ -174,4 +184,34 @@ int audit_folder_open(const char *folder, struct audit_file *ret, struct cordon_
 int audit_file_open(const char *path, struct audit_file *ret, struct cordon_err *err)
 {
 	return open_at(AT_FDCWD, path, path, ret, err);
+}
+
+/* Where it is not there it would be made. */
+static int check_folder_of(const char *path, struct cordon_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[MAX_AUDIT_PATH];
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	if (slash && !slash[1])
+		errno = EISDIR;
+	else if (access(folder, W_OK | X_OK) == 0)
+		return 0;
+	return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
+}
+
+int audit_file_check(const char *path, struct cordon_err *err)
+{
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, path, &st, is_trusted(path) ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return check_folder_of(path, err);
+	if (S_ISLNK(st.st_mode))
+		return refuse_link(path, err);
+	if (S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (access(path, W_OK) == 0)
+		return check_file(path, &st, err);
+	return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
 }

@@ -37,5 +37,7 @@ int audit_folder_open(const char *folder, struct audit_file *ret, struct cordon_
  * link is followed at its last part but those of /dev and /proc; a file of
  * another user, or with two names, is refused. */
 int audit_file_open(const char *path, struct audit_file *ret, struct cordon_err *err) MUST_USE;
+/* Could it be opened?  Makes nothing, and a pipe's reader sees nothing of it. */
+int audit_file_check(const char *path, struct cordon_err *err) MUST_USE;
 
 #endif

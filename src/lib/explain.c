@@ -275,7 +275,8 @@ static int explanation_init(struct explanation *e, struct composition *c,
 	struct plan plan;
 
 	*e = (struct explanation){ .c = c };
-	if (host_probe(&e->caps, err) < 0 || request_read(c, &any, &r, &record, err) < 0)
+	if (host_probe(&e->caps, err) < 0 || request_read(c, &any, &r, &record, err) < 0 ||
+	    record_check(&record, err) < 0)
 		return -1;
 	e->caps.cgroup = limiter_detect();
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {

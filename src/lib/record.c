@@ -61,6 +61,21 @@ static int open_file(const struct record *r, struct audit_file *ret, struct cord
 			 : audit_file_open(r->path, ret, err);
 }
 
+static int refuse_asked(const struct cordon_err *why, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_USAGE, "--audit takes a file that can be added to: %s",
+		       why->msg);
+}
+
+int record_check(const struct record *r, struct cordon_err *err)
+{
+	struct cordon_err why;
+
+	if (!r->path || r->folder || audit_file_check(r->path, &why) == 0)
+		return 0;
+	return refuse_asked(&why, err);
+}
+
 int record_open(struct composition *c, const struct record *r, const char *run_id,
 		struct audit **ret, const char **ret_problem, struct cordon_err *err)
 {
@@ -72,8 +87,7 @@ int record_open(struct composition *c, const struct record *r, const char *run_i
 	*ret_problem = NULL;
 	if (open_file(r, &file, &why) < 0) {
 		if (r->path && !r->folder)
-			return err_set(err, CORDON_E_USAGE,
-				       "--audit takes a file that can be added to: %s", why.msg);
+			return refuse_asked(&why, err);
 		*ret_problem = arena_strndup(&c->arena, why.msg, strlen(why.msg));
 		return *ret_problem ? 0 : err_nomem(err);
 	}

@@ -308,7 +308,7 @@ static int run_composed(struct attempt *a, const struct cordon_request *req, int
 			  &c->arena, &a->res.blocked, err) < 0 ||
 	    request_read(c, req, &a->request, &a->record, err) < 0)
 		return -1;
-	if (!a->o->dry_run && start_record(a, err) < 0)
+	if ((a->o->dry_run ? record_check(&a->record, err) : start_record(a, err)) < 0)
 		return -1;
 	if (a->res.blocked) {
 		a->res.exec_errno = EPERM;

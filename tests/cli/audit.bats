@@ -56,6 +56,25 @@ assert ($2), e" "$1"
 	[ ! -e "$log" ]
 }
 
+@test "a log that cannot be added to is refused, also where nothing is run or made" {
+	ln -s here.jsonl link
+	mkfifo pipe
+	for name in '' / /nonexistent/x "$work" made/ link "$HOME/none/x"; do
+		for words in "run" "run --dry-run" "explain"; do
+			# shellcheck disable=SC2086 # words
+			run -2 "$cordon" $words --audit "$name" -- touch ran
+			[ "${#lines[@]}" -eq 1 ]
+			[[ "$output" == "cordon: --audit takes a file that can be added to: "* ]]
+		done
+	done
+	for name in here.jsonl "$HOME/own.jsonl" pipe /dev/null; do
+		"$cordon" explain --audit "$name" >/dev/null
+		"$cordon" run --dry-run --audit "$name" -- touch ran >/dev/null
+	done
+	[ "$(ls -A)" = $'link\npipe' ]
+	[ ! -e "$HOME/own.jsonl" ]
+}
+
 @test "the policies that were read are told, and no others" {
 	mkdir -p sub "$HOME/.config/cordon"
 	echo >own.toml
