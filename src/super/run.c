@@ -245,14 +245,16 @@ static void hold_signal(struct run *r, int signal)
 
 static void on_signal(struct run *r, int signal)
 {
-	if (!r->res->started && signal != SIGWINCH) {
+	if (signal == SIGWINCH)
+		stdio_resize(&r->stdio);
+	/* A terminal of its own tells the command itself. */
+	if (signal == SIGWINCH && r->stdio.child.controlling)
+		return;
+	if (!r->res->started) {
 		hold_signal(r, signal);
 		return;
 	}
 	switch (signal) {
-	case SIGWINCH:
-		stdio_resize(&r->stdio);
-		break;
 	case SIGTSTP:		/* from the caller's terminal, or its shell */
 		r->paused = true;
 		native_send(&r->tree.child, NATIVE_SIGNAL_ALL, SIGSTOP);

@@ -2515,7 +2515,7 @@ for name in "full", "later":
 }
 
 @test "signals go to the command" {
-	for signal in TERM HUP USR1 USR2 QUIT INT ALRM VTALRM PROF IO; do
+	for signal in TERM HUP USR1 USR2 QUIT INT ALRM VTALRM PROF IO WINCH; do
 		# env starts it with nothing ignored, as bash's background does not.
 		env --default-signal "$cordon" run -- sh -c "trap 'echo got $signal; exit 9' $signal
 			touch ready.$signal; while :; do sleep 0.02; done" >out.$signal &
