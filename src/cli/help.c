@@ -57,15 +57,17 @@ void help_print_command(const struct command *c, FILE *out)
 
 /* ---- completion --------------------------------------------------------- */
 
+/* Those of one name stand together. */
+static bool is_first(const struct command *c)
+{
+	return c == commands || strcmp(c[-1].name, c->name) != 0;
+}
+
 static void print_commands(FILE *out)
 {
-	const char *last = "";
-
-	for (const struct command *c = commands; c->name; c++) {
-		if (strcmp(c->name, last) != 0)
+	for (const struct command *c = commands; c->name; c++)
+		if (is_first(c))
 			fprintf(out, "%s ", c->name);
-		last = c->name;
-	}
 }
 
 static void print_words(const char *name, FILE *out)
@@ -88,6 +90,19 @@ static void print_dialects(FILE *out)
 		fprintf(out, "%s ", cordon_dialect_name(i));
 }
 
+/* For each command that takes a word: what stands before its name, before its words, and
+ * behind them. */
+static void print_second(const char *before, const char *between, const char *after, FILE *out)
+{
+	for (const struct command *c = commands; c->name; c++) {
+		if (!c->word || !is_first(c))
+			continue;
+		fprintf(out, "%s%s%s", before, c->name, between);
+		print_words(c->name, out);
+		fputs(after, out);
+	}
+}
+
 static void print_bash(FILE *out)
 {
 	fputs("# bash completion for cordon\n_cordon() {\n"
@@ -95,10 +110,10 @@ static void print_bash(FILE *out)
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"", out);
 	print_commands(out);
 	fputs("\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
-	      "\tif [ \"${COMP_WORDS[1]}\" = policy ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W \"", out);
-	print_words("policy", out);
-	fputs("\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
+	      "\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n\t\tcase ${COMP_WORDS[1]} in\n", out);
+	print_second("\t\t", ")\n\t\t\tCOMPREPLY=($(compgen -W \"",
+		     "\" -- \"$cur\"))\n\t\t\treturn;;\n", out);
+	fputs("\t\tesac\n\tfi\n"
 	      "\tcase $prev in\n\t--dialect|--to)\n\t\tCOMPREPLY=($(compgen -W \"", out);
 	print_dialects(out);
 	fputs("\" -- \"$cur\"))\n\t\treturn;;\n\tesac\n"
@@ -132,9 +147,10 @@ static void print_zsh(FILE *out)
 	      "\tif (( CURRENT == 2 )); then\n\t\twords_=(", out);
 	print_commands(out);
 	fputs(")\n\t\t_describe command words_\n\t\treturn\n\tfi\n"
-	      "\tif [[ $words[2] == policy ]] && (( CURRENT == 3 )); then\n\t\twords_=(", out);
-	print_words("policy", out);
-	fputs(")\n\t\t_describe command words_\n\t\treturn\n\tfi\n"
+	      "\tif (( CURRENT == 3 )); then\n\t\tcase $words[2] in\n", out);
+	print_second("\t\t(", ") words_=(", ");;\n", out);
+	fputs("\t\tesac\n\t\tif (( $#words_ )); then\n\t\t\t_describe command words_\n"
+	      "\t\t\treturn\n\t\tfi\n\tfi\n"
 	      "\tcase \"$words[2] $words[3]\" in\n", out);
 	for (const struct command *c = commands; c->name; c++) {
 		fprintf(out, "\t(%s%s%s*) _arguments", c->name, c->word ? "\\ " : "",
@@ -154,14 +170,15 @@ static void print_zsh(FILE *out)
 
 static void print_fish(FILE *out)
 {
-	const char *last = "";
-
 	fputs("# fish completion for cordon\n", out);
 	for (const struct command *c = commands; c->name; c++) {
-		if (strcmp(c->name, last) != 0) {
+		if (is_first(c)) {
 			fprintf(out, "complete -c cordon -n __fish_use_subcommand -a %s -d '",
 				c->name);
-			print_quoted(c->word ? "policies as data" : c->help, out);
+			if (c->word)
+				print_words(c->name, out);
+			else
+				print_quoted(c->help, out);
 			fputs("'\n", out);
 		}
 		if (c->word) {
@@ -171,7 +188,6 @@ static void print_fish(FILE *out)
 			print_quoted(c->help, out);
 			fputs("'\n", out);
 		}
-		last = c->name;
 		for (const struct option *o = options; o->name; o++) {
 			if (!takes(c, o) || o->id == OPT_HELP)
 				continue;

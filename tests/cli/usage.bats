@@ -209,6 +209,8 @@ print("\n".join(json.loads(sys.argv[1])["plan"]))' "$out")" "$text"
 	has "$out" "--resolves-to"
 	cordon completion zsh
 	is "$status" 0
+	has "$out" "(session) words_=(start exec "
+	has "$out" "(policy) words_=(show "
 	if command -v zsh >/dev/null; then zsh -n .out; fi
 	cordon completion fish
 	is "$status" 0
@@ -228,6 +230,13 @@ complete_words() {
 	cordon completion bash
 	is "$(complete_words cordon pol)" policy
 	is "$(complete_words cordon policy conv)" convert
+	is "$(complete_words cordon session sta)" "start status"
+	words=" $(complete_words cordon session '') "
+	for word in start exec phase network allow status stop; do
+		has "$words" " $word "
+	done
+	touch a-file
+	is "$(complete_words cordon check a-f)" a-file
 	is "$(complete_words cordon policy convert --t)" --to
 	is "$(complete_words cordon policy convert --to op)" openharness
 }
