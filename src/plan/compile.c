@@ -47,38 +47,72 @@ static int refuse_profile(const struct policy *p, struct cordon_err *err)
 			       : "use --no-sandbox to run without any protection");
 }
 
-/* What backend none does not keep: who wants no sandbox gives it up, but not for a ceiling. */
-static const enum field_id enclosed[] = {
-	F_FILES_WRITE, F_FILES_READ, F_FILES_DENY, F_FILES_PROTECT, F_NETWORK_ALLOW,
-	F_NETWORK_DENY, F_NETWORK_MODE, F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS, F_LIMITS_CPUS,
-	F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE, F_LIMITS_DISK, F_LIMITS_OPEN_FILES,
-	F_COMMANDS_BLOCK,
+/* What a ceiling asks of backend none, which does not keep it.  Who wants no sandbox gives up
+ * the project's own, but not that. */
+enum asked {
+	ASKED_BY_WORD,		/* every value, as of a list that closes the rest */
+	ASKED_BY_ENTRY,
+	ASKED_UNLESS,		/* every value but one */
+	ASKED_IF_SHORT,		/* a list that has not so many entries */
 };
 
-/* Roots and allowed hosts close the rest, and so does a list of them that is empty. */
-static bool asks(enum field_id id, const struct field_value *v)
+static const struct {
+	enum field_id id;
+	enum asked when;
+	int64_t value;
+} enclosed[] = {
+	{ F_FILES_WRITE, ASKED_BY_WORD, 0 },
+	{ F_FILES_READ, ASKED_BY_WORD, 0 },
+	{ F_FILES_DENY, ASKED_BY_ENTRY, 0 },
+	{ F_FILES_PROTECT, ASKED_BY_ENTRY, 0 },
+	{ F_FILES_PRESETS, ASKED_IF_SHORT, N_FILE_PRESETS },
+	{ F_FILES_SOCKETS, ASKED_BY_WORD, 0 },
+	{ F_PROCESSES_DEBUG, ASKED_UNLESS, SWITCH_TRUE },
+	{ F_NETWORK_ALLOW, ASKED_BY_WORD, 0 },
+	{ F_NETWORK_DENY, ASKED_BY_ENTRY, 0 },
+	{ F_NETWORK_MODE, ASKED_UNLESS, NETWORK_PUBLIC },
+	{ F_NETWORK_LISTEN, ASKED_BY_WORD, 0 },
+	{ F_NETWORK_EXPOSE, ASKED_BY_WORD, 0 },
+	{ F_NETWORK_HOST_PORTS, ASKED_BY_WORD, 0 },
+	{ F_NETWORK_UDP_ALLOW, ASKED_BY_WORD, 0 },
+	{ F_NETWORK_TLS, ASKED_UNLESS, TLS_NAME_ONLY },
+	{ F_NETWORK_CONNECTIONS, ASKED_BY_WORD, 0 },
+	{ F_LIMITS_MEMORY, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_CPU_SECONDS, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_CPUS, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_PROCESSES, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_FILE_SIZE, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_DISK, ASKED_UNLESS, LIMIT_NONE },
+	{ F_LIMITS_OPEN_FILES, ASKED_UNLESS, LIMIT_NONE },
+	{ F_COMMANDS_BLOCK, ASKED_BY_ENTRY, 0 },
+};
+
+static bool asks(size_t i, const struct field_value *v)
 {
-	if (!v->set)
-		return false;
-	if (id == F_FILES_WRITE || id == F_FILES_READ || id == F_NETWORK_ALLOW)
+	switch (enclosed[i].when) {
+	case ASKED_BY_ENTRY:
+		return v->n > 0;
+	case ASKED_UNLESS:
+		return v->number != enclosed[i].value;
+	case ASKED_IF_SHORT:
+		return v->n < (size_t)enclosed[i].value;
+	default:
 		return true;
-	if (id == F_NETWORK_MODE)
-		return v->number != NETWORK_PUBLIC;
-	return field_shape(fields[id].kind) == SHAPE_LIST ? v->n > 0 : v->number != LIMIT_NONE;
+	}
 }
 
 static int check_ceiling(const struct policy *ceiling, struct cordon_err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(enclosed); i++) {
-		const struct field_value *v = &ceiling->base.f[enclosed[i]];
+		const struct field_value *v = &ceiling->base.f[enclosed[i].id];
 		cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
 
-		if (!asks(enclosed[i], v))
+		if (!v->set || !asks(i, v))
 			continue;
 		place_print(v->at, &where);
 		return err_set(err, CORDON_E_HOST,
 			       "backend none does not keep %s, which a ceiling asks for (%s); use "
-			       "--sandbox process", fields[enclosed[i]].key, buf_text(&where));
+			       "--sandbox process", fields[enclosed[i].id].key, buf_text(&where));
 	}
 	return 0;
 }

@@ -2154,7 +2154,11 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 	ceiling=$HOME/.config/cordon/cordon.toml
 	for asked in 'files.deny = ["/srv"]' 'files.write = []' 'files.read = ["/usr"]' \
 		'network.allow = []' 'network.deny = ["a.example"]' 'limits.memory = "1G"' \
-		'limits.processes = 9' 'limits.disk = "1G"' 'commands.block = ["id"]'; do
+		'limits.processes = 9' 'limits.disk = "1G"' 'commands.block = ["id"]' \
+		'files.presets = []' 'files.presets = ["system_runtime"]' 'files.sockets = []' \
+		'processes.debug = false' 'network.udp_allow = []' 'network.host_ports = [80]' \
+		'network.expose = []' 'network.listen = "private"' 'network.tls = "strict"' \
+		'network.connections = 3'; do
 		echo "$asked" >"$ceiling"
 		run -125 "$cordon" run --no-sandbox -- touch ran
 		[[ "$output" == *"backend none does not keep ${asked%% *}, which a ceiling asks \
@@ -2162,8 +2166,22 @@ for ($ceiling:1:"*"); use --sandbox process"* ]]
 		[ ! -e ran ]
 	done
 	# What it does keep, and what asks for nothing.
-	printf '[limits]\ntimeout = "9s"\nmemory = "none"\n[network]\nmode = "public"\n' >"$ceiling"
-	printf '[env]\nstrip = ["A"]\n[files]\ndeny = []\n' >>"$ceiling"
+	cat >"$ceiling" <<-'END'
+		[limits]
+		timeout = "9s"
+		memory = "none"
+		[network]
+		mode = "public"
+		tls = "name-only"
+		upstream_proxy = "http://p.example:80"
+		[env]
+		strip = ["A"]
+		[processes]
+		debug = true
+		[files]
+		deny = []
+		presets = ["system_runtime", "developer_toolchains", "package_manager_config", "user_temp"]
+	END
 	run -0 "$cordon" run --no-sandbox -- touch ran
 	# The project is below the operator's word.
 	rm "$ceiling"
