@@ -18,7 +18,7 @@ const struct option options[] = {
 	{ "--sandbox", 0, "BACKEND", IN_DOCTOR, OPT_BACKEND, 0, NULL,
 	  "whose capabilities: none, process or docker" },
 	{ "--no-sandbox", 0, NULL, IN_RUNS, OPT_NO_SANDBOX, 0, NULL,
-	  "the same as --sandbox none with profile unrestricted" },
+	  "backend none, and profile unrestricted in place of the project's" },
 	{ "--write", 'w', "PATH", IN_RUNS, SET(CORDON_ADD, "files.write"),
 	  "one more writable root; repeatable" },
 	{ "--read", 'r', "PATH", IN_RUNS | IN_TRIAL, SET(CORDON_ADD, "files.read"),

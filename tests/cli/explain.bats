@@ -113,6 +113,16 @@ cut_line() {
 	cordon explain --no-sandbox
 	is "$(line backend)" 'backend "none" --no-sandbox'
 	is "$(line profile)" 'profile "unrestricted" --no-sandbox'
+	# It stands in place of the project's, as no --profile does, and below the ceiling's.
+	mkdir -p .config/cordon
+	echo 'profile = "worktree"' | tee .config/cordon/cordon.toml >own.toml
+	XDG_CONFIG_HOME=/nonexistent cordon explain --policy own.toml --no-sandbox
+	is "$(line profile)" 'profile "unrestricted" --no-sandbox'
+	XDG_CONFIG_HOME=/nonexistent cordon explain --policy own.toml --sandbox none \
+		--profile unrestricted
+	is "$(line profile)" 'profile "worktree" own.toml:1:11'
+	cordon explain --no-sandbox
+	is "$(line profile)" "profile \"worktree\" $place/.config/cordon/cordon.toml:1:11"
 }
 
 @test "a command that may not be executed" {
