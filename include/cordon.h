@@ -61,7 +61,8 @@ struct cordon_setting {
 /* Which policy is asked about.  Pointers are borrowed for the call. */
 struct cordon_request {
 	size_t size;				/* sizeof(struct cordon_request) */
-	const char *const *files;		/* policy files, composed by intersect */
+	/* Policy files, composed by intersect; named from here, whatever `cwd` is. */
+	const char *const *files;
 	size_t n_files;
 	const char *dialect;			/* of all of them; NULL: found out for each */
 	/* Where the command works, whose policy is looked for, and what is writable by default;
