@@ -134,7 +134,7 @@ static void read_signals(struct bare *b)
 		/* The terminal sent these to all of its group already. */
 		bool from_terminal = !b->own_group && si.ssi_code == SI_KERNEL;
 
-		if (!from_terminal && si.ssi_signo != SIGWINCH)
+		if (!from_terminal)
 			send_signal(b, (int)si.ssi_signo);
 		if (si.ssi_signo == SIGTSTP)
 			raise(SIGSTOP);

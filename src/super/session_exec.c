@@ -137,6 +137,9 @@ static void on_signal(struct exec *x, int signal)
 	switch (signal) {
 	case SIGWINCH:
 		stdio_resize(&x->stdio);
+		/* A terminal of its own tells the command itself. */
+		if (!x->stdio.child.controlling)
+			send_signal(x, signal);
 		break;
 	case SIGTSTP:
 		send_signal(x, SIGSTOP);

@@ -2170,6 +2170,7 @@ for ($ceiling:1:"*"); use --sandbox process"* ]]
 		[limits]
 		timeout = "9s"
 		memory = "none"
+		open_files = 40
 		[network]
 		mode = "public"
 		tls = "name-only"
@@ -2534,8 +2535,11 @@ for name in "full", "later":
 
 @test "signals go to the command" {
 	for signal in TERM HUP USR1 USR2 QUIT INT ALRM VTALRM PROF IO WINCH; do
+	for how in "" --no-sandbox; do
+		rm -f ready.$signal
 		# env starts it with nothing ignored, as bash's background does not.
-		env --default-signal "$cordon" run -- sh -c "trap 'echo got $signal; exit 9' $signal
+		# shellcheck disable=SC2086
+		env --default-signal "$cordon" run $how -- sh -c "trap 'echo got $signal; exit 9' $signal
 			touch ready.$signal; while :; do sleep 0.02; done" >out.$signal &
 		pid=$!
 		soon test -e ready.$signal
@@ -2544,6 +2548,7 @@ for name in "full", "later":
 		wait $pid || code=$?
 		[ "$code" -eq 9 ]
 		[ "$(cat out.$signal)" = "got $signal" ]
+	done
 	done
 }
 

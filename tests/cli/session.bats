@@ -674,9 +674,11 @@ PY
 
 @test "signals go to the command of the client that got them" {
 	start
-	"$cordon" session exec s -- sh -c 'trap "echo got >>heard; exit 7" INT; touch ready; while :; do sleep 0.05; done' 3>&- &
+	"$cordon" session exec s -- sh -c 'trap "touch resized" WINCH; touch ready; while :; do sleep 0.05; done' </dev/null >/dev/null 3>&- &
 	client=$!
 	soon test -e ready
+	kill -WINCH "$client"
+	soon test -e resized
 	# A background job of this shell ignores SIGINT, and so would the command.
 	kill -TERM "$client"
 	wait "$client" && false
