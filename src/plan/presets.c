@@ -49,11 +49,14 @@ const char *const preset_config[] = {
 const char *const protect_git[] = {
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
 	".git/info/attributes", ".git/modules", ".git/worktrees",
+	/* where a remote of that name is, which may be a folder with hooks of its own */
+	".git/remotes", ".git/branches",
 	/* with which the folder itself would be taken for one, should `.git` not be good */
 	"HEAD", NULL };
 
 const char *const protect_git_folder_names[] = { "hooks", "config", "config.worktree", "commondir",
-						 "info/attributes", "modules", NULL };
+						 "info/attributes", "modules", "remotes",
+						 "branches", NULL };
 const char *const guard_worktrees[] = { "worktrees/*/config.worktree", "worktrees/*/commondir",
 					NULL };
 

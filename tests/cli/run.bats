@@ -1448,9 +1448,10 @@ has_guard() {
 	printf '[Include] path = "more.conf" ; and so on\n' >shared.conf
 	mkdir -p .husky/_
 	for name in .bare/hooks/post-commit .bare/config .bare/worktrees/main/commondir \
-		.husky/pre-commit .husky/_/pre-commit shared.conf more.conf; do
+		.husky/pre-commit .husky/_/pre-commit shared.conf more.conf .bare/remotes/origin \
+		.bare/branches/b; do
 		before=$(cat "$name" || true)
-		run "$cordon" run -- sh -c 'echo x >>"$1"' x "$name"
+		run "$cordon" run -- sh -c 'mkdir -p "${1%/*}"; echo x >>"$1"' x "./$name"
 		[ "$status" -ne 0 ]
 		[ "$(cat "$name" || true)" = "$before" ]
 	done
