@@ -377,21 +377,39 @@ static int find_folder(struct search *s, const char *root, const char **ret)
 	return add_names(s, &s->r->git_folders, path, root);
 }
 
-static int read_root(struct search *s, const char *root)
+/* Files that files name, of which the list grows; for each worktree anew, as the hooks that one
+ * of them names may be relative to it. */
+static int read_files(struct search *s)
+{
+	for (size_t i = 0; i < s->r->git_files.n; i++)
+		if (read_config(s, s->r->git_files.paths[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_worktree(struct search *s, const char *top)
 {
 	const char *folder;
+
+	s->worktree = top;
+	s->dot = path_join(&s->c->arena, top, ".git");
+	if (find_folder(s, top, &folder) < 0 || (folder && read_folders(s, folder) < 0))
+		return -1;
+	return folder ? read_files(s) : 0;
+}
+
+static int read_root(struct search *s, const char *root)
+{
 	mode_t head;
 
-	s->worktree = root;
-	s->dot = path_join(&s->c->arena, root, ".git");
-	if (look_at(s, path_join(&s->c->arena, root, "HEAD"), AT_SYMLINK_NOFOLLOW, &head) < 0 ||
-	    find_folder(s, root, &folder) < 0)
+	if (read_worktree(s, root) < 0 ||
+	    look_at(s, path_join(&s->c->arena, root, "HEAD"), AT_SYMLINK_NOFOLLOW, &head) < 0)
 		return -1;
 	/* Without a worktree.  HEAD is held; whatever else makes a repository could be moved
 	 * away by one run, and back by the next. */
-	if (head && read_folders(s, root) < 0)
+	if (head && (read_folders(s, root) < 0 || read_files(s) < 0))
 		return -1;
-	return folder ? read_folders(s, folder) : 0;
+	return 0;
 }
 
 int git_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
@@ -409,10 +427,6 @@ int git_find(struct composition *c, struct plan_request *r, struct cordon_err *e
 	for (size_t i = 0; wanted && i < r->named_roots.n; i++)
 		if (compose_is_writable(c, r->named_roots.paths[i]) &&
 		    read_root(&s, r->named_roots.paths[i]) < 0)
-			return -1;
-	/* Files that files name; the list grows. */
-	for (size_t i = 0; i < r->git_files.n; i++)
-		if (read_config(&s, r->git_files.paths[i]) < 0)
 			return -1;
 	return 0;
 }

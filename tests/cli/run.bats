@@ -1485,6 +1485,20 @@ has_guard() {
 	done
 }
 
+@test "hooks that a file of several worktrees names are each one's own" {
+	mkdir a b
+	git init -q a
+	git init -q b
+	git -C a config include.path ../../shared.conf
+	git -C b config include.path ../../shared.conf
+	printf '[core]\n\thooksPath = hooks\n' >shared.conf
+	for name in a/hooks b/hooks; do
+		run "$cordon" run -w . -w a -w b -- mkdir "$name"
+		[ "$status" -ne 0 ]
+		[ ! -e "$name" ]
+	done
+}
+
 @test "a folder of git that was closed hides nothing" {
 	git init -q .
 	git config core.hooksPath .githooks
