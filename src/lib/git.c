@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -20,7 +21,7 @@
 struct search {
 	struct composition *c;
 	struct plan_request *r;
-	const char *worktree;		/* what core.hooksPath is relative to */
+	const char *worktree;		/* or above: what core.hooksPath is relative to */
 	const char *dot;		/* its `.git`, which needs no finding */
 	struct cordon_err *err;
 };
@@ -398,6 +399,36 @@ static int read_worktree(struct search *s, const char *top)
 	return folder ? read_files(s) : 0;
 }
 
+/* To git neither is there a repository in what another user closed to who runs it: there it
+ * takes nothing from.  What a command closed is the caller's own. */
+static bool is_closed_by_another(const struct search *s, const char *dot)
+{
+	const char *config = path_join(&s->c->arena, dot, "config");
+	struct stat st;
+
+	return config && stat(dot, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid != s->r->uid &&
+	       faccessat(AT_FDCWD, config, R_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
+/* The repositories that a root is a part of: their configuration may name hooks in it. */
+static int read_above(struct search *s, const char *root)
+{
+	char *top = arena_strndup(&s->c->arena, root, strlen(root));
+
+	while (top && top[1]) {
+		char *slash = strrchr(top, '/');
+		const char *dot;
+
+		slash[slash == top] = '\0';
+		dot = path_join(&s->c->arena, top, ".git");
+		if (!dot)
+			return err_nomem(s->err);
+		if (!is_closed_by_another(s, dot) && read_worktree(s, top) < 0)
+			return -1;
+	}
+	return top ? 0 : err_nomem(s->err);
+}
+
 static int read_root(struct search *s, const char *root)
 {
 	mode_t head;
@@ -409,7 +440,7 @@ static int read_root(struct search *s, const char *root)
 	 * away by one run, and back by the next. */
 	if (head && (read_folders(s, root) < 0 || read_files(s) < 0))
 		return -1;
-	return 0;
+	return read_above(s, root);
 }
 
 int git_find(struct composition *c, struct plan_request *r, struct cordon_err *err)

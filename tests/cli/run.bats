@@ -1499,6 +1499,40 @@ has_guard() {
 	done
 }
 
+@test "what a repository above the root names in it is held" {
+	git init -q .
+	git config core.hooksPath app/hooks
+	git config include.path ../app/shared.conf
+	mkdir -p app/hooks app/nested/deep other
+	printf '[include]\n\tpath = more.conf\n[core]\n\thooksPath = app/gone\n' >app/shared.conf
+	ln -s "$work/app" link
+	for at in app link; do
+		for name in hooks/pre-commit shared.conf more.conf gone/pre-commit; do
+			before=$(cat "app/$name" || true)
+			run sh -c 'cd "$1" && exec "$2" run -- sh -c "$3" x "$4"' x "$at" "$cordon" \
+				'mkdir -p "${1%/*}"; echo x >>"$1"' "./$name"
+			[ "$status" -ne 0 ]
+			[ "$(cat "app/$name" || true)" = "$before" ]
+		done
+	done
+	# Also where it has one of its own, and only there.
+	git init -q app
+	run sh -c 'cd app && exec "$1" run -- sh -c "echo free >free; echo x >hooks/pre-commit"' x \
+		"$cordon"
+	[ ! -e app/hooks/pre-commit ]
+	[ -e app/free ]
+	git config core.hooksPath other
+	run -0 sh -c 'cd app && exec "$1" run --dry-run -- true' x "$cordon"
+	[[ "$output" != *"$work/other"* ]]
+	# One that a command has closed.
+	git config core.hooksPath app/hooks
+	"$cordon" run -- chmod 0 .git
+	run sh -c 'cd app && exec "$1" run -- sh -c "echo x >hooks/pre-commit"' x "$cordon"
+	chmod 755 .git
+	[ "$status" -ne 0 ]
+	[ ! -e app/hooks/pre-commit ]
+}
+
 @test "a folder of git that was closed hides nothing" {
 	git init -q .
 	git config core.hooksPath .githooks
