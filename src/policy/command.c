@@ -86,6 +86,24 @@ static bool is_assignment(struct str word)
 	return equals < word.n && shell_is_name(str_first(word, equals));
 }
 
+/* Of git and of others, what the first word asks for is a program of its own as well. */
+static int join_words(struct command_rule *r, struct arena *a)
+{
+	struct str program = command_base_name(r->words[0]), part;
+	char *text;
+
+	if (r->n_words < 2 || r->has_operators)
+		return 0;
+	part = r->words[1];
+	if (part.s[0] == '-' || part.s[0] == '*' || str_find(part, '/') < part.n)
+		return 0;
+	text = arena_printf(a, "%.*s-%.*s", STR_FMT(program), STR_FMT(part));
+	if (!text)
+		return -1;
+	r->joined = str_from(text);
+	return 0;
+}
+
 static int refuse(char why[COMMAND_WHY], const char *text)
 {
 	snprintf(why, COMMAND_WHY, "%s", text);
@@ -126,6 +144,8 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 	if (!r.has_operators && is_assignment(r.words[0]))
 		return refuse(why, "the pattern begins with a variable and would block nothing: "
 			      "begin with the program");
+	if (join_words(&r, a) < 0)
+		return refuse(why, "out of memory");
 	*ret = r;
 	return 0;
 }
@@ -171,9 +191,8 @@ static bool is_only_env(struct str word)
 	return word.n && word.n % 2 == 0 && !without_env(word, out, sizeof(out)).n;
 }
 
-enum command_match command_name_check(const struct command_rule *r, struct str word)
+static enum command_match check_name(struct str want, struct str word)
 {
-	struct str want = command_base_name(r->words[0]);
 	struct str name = command_base_name(word), sure;
 	char out[2 * MAX_COMMAND_WORD + 8];
 
@@ -334,18 +353,19 @@ static size_t next_operand(const struct str *argv, size_t n, size_t i, bool *end
 	return i;
 }
 
-bool command_arguments_match(const struct command_rule *r, const struct str *argv, size_t n,
-			     bool at_once)
+/* The words of the rule from `first` on. */
+static bool arguments_match(const struct command_rule *r, size_t first, const struct str *argv,
+			    size_t n, bool at_once)
 {
 	struct str program = command_base_name(r->words[0]);
 	bool ended = false, argv_ended = false;
 	struct options given;
 	size_t at = 1;
 
-	if (r->n_words == 1)
+	if (r->n_words == first)
 		return true;
 	collect_options(program, argv, n, &given);
-	for (size_t i = 1; i < r->n_words; i++) {
+	for (size_t i = first; i < r->n_words; i++) {
 		struct str want = r->words[i];
 
 		if (!ended && str_is(want, "--")) {
@@ -369,6 +389,27 @@ bool command_arguments_match(const struct command_rule *r, const struct str *arg
 	return true;
 }
 
+static enum command_match check_as(const struct command_rule *r, struct str word,
+				   const struct str *argv, size_t n, bool at_once)
+{
+	enum command_match m = check_name(command_base_name(r->words[0]), word), joined;
+
+	if (m == COMMAND_MATCHES && !arguments_match(r, 1, argv, n, at_once))
+		m = COMMAND_DIFFERS;
+	if (m == COMMAND_MATCHES || !r->joined.n)
+		return m;
+	joined = check_name(r->joined, word);
+	if (joined == COMMAND_MATCHES && !arguments_match(r, 2, argv, n, at_once))
+		joined = COMMAND_DIFFERS;
+	return MAX(m, joined);
+}
+
+enum command_match command_check(const struct command_rule *r, const struct str *argv, size_t n,
+				 bool at_once)
+{
+	return check_as(r, argv[0], argv, n, at_once);
+}
+
 /* The program that a multi-call one is told to be. */
 static struct str applet_name(struct str word)
 {
@@ -382,8 +423,8 @@ bool command_rule_matches(const struct command_rule *r, const struct str *argv, 
 	struct str word = n ? argv[0] : STR("");
 
 	for (; n && !r->has_operators; word = n ? applet_name(argv[0]) : STR("")) {
-		if (command_name_check(r, word) == COMMAND_MATCHES)
-			return command_arguments_match(r, argv, n, false);
+		if (check_as(r, word, argv, n, false) == COMMAND_MATCHES)
+			return true;
 		/* One program under many names: it becomes the applet without another
 		 * exec. */
 		if (!program_is_multi_call(command_base_name(word)))

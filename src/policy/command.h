@@ -8,7 +8,8 @@
  * The program is compared by its last path component.  Options are sets: -rf
  * is -r -f is -fr is --recursive --force.  Every other word must begin an
  * operand of the command, in order: "rm -rf /" is every absolute target, and
- * "//./etc" begins with "/etc".  A `*` stands for any bytes.  A pattern with
+ * "//./etc" begins with "/etc".  The first of them may be joined to the program
+ * by a dash: git-push is `git push`.  A `*` stands for any bytes.  A pattern with
  * shell syntax in it is looked for in the text itself, white space collapsed,
  * and never matches an argument vector.
  */
@@ -24,6 +25,7 @@ struct command_rule {
 	struct str text;		/* as written: messages quote it */
 	struct str *words;		/* text split at white space */
 	size_t n_words;
+	struct str joined;		/* "git-push" of `git push`, a program as well; or empty */
 	bool has_operators;		/* shell syntax, such as `:(){ :|:& };:` or `> /dev/sda` */
 };
 

@@ -938,6 +938,11 @@ for what, act in (
         setup=BLOCK + (MANY if "many" in what else ""))
 row("blocked with arguments: a hard link", "./t mark", opts="--policy p.toml", told="test -e mark",
     setup=BLOCK + f"ln {T} t", who="root", alone="/usr may be another file system")
+for what, act in (
+        ("of its own", "/usr/lib/git-core/git-init -q sub || /usr/libexec/git-core/git-init -q sub"),
+        ("by its name in argv", "bash -c 'exec -a git-init git -q sub'")):
+    row(f"blocked with arguments: a part that is a program {what}", act, told="test -e sub",
+        setup="printf '[commands]\nblock = [\"git init\"]\n' > p.toml", opts="--policy p.toml")
 row("blocked: a part of busybox", "busybox touch mark", opts="--block-command touch",
     told="test -e mark")
 row("blocked: a part of busybox, by its shell", "busybox sh -c 'touch mark'",

@@ -81,6 +81,33 @@ static void test_names_and_arguments(void)
 	check_rows(rules, ARRAY_SIZE(rules), rows, ARRAY_SIZE(rows));
 }
 
+static void test_a_part_that_is_a_program(void)
+{
+	static const char *const rules[] = { "git push", "git reset --hard", "apt-get in*",
+					     "rm x/y", "tool *", "fsck -y" };
+	static const struct judged rows[] = {
+		{ NULL, "git -C x push", "git push" },
+		{ NULL, "/usr/lib/git-core/git-push origin", "git push" },
+		{ NULL, "git-push", "git push" },
+		{ "/usr/bin/git", "git-push origin", "git push" },
+		{ "/usr/lib/git-core/git-push", "x origin", "git push" },
+		{ NULL, "ld.so /usr/lib/git-core/git-push", "git push" },
+		{ NULL, "ld.so --argv0 git-push ./link", "git push" },
+		{ NULL, "git-reset --hard HEAD~", "git reset --hard" },
+		{ NULL, "apt-get-install x", "apt-get in*" },
+		{ NULL, "git-reset --soft HEAD~", NULL },
+		{ NULL, "git-pushed x", NULL },
+		{ NULL, "git-send-pack push", NULL },
+		{ NULL, "push origin", NULL },
+		{ NULL, "x/git-push/y origin", NULL },
+		{ NULL, "y rm-x", NULL },
+		{ NULL, "tool-box", NULL },
+		{ NULL, "fsck-y", NULL },
+	};
+
+	check_rows(rules, ARRAY_SIZE(rules), rows, ARRAY_SIZE(rows));
+}
+
 static void test_programs_that_are_many(void)
 {
 	static const char *const rules[] = { RM, "wget" };
@@ -199,6 +226,7 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_names_and_arguments),
+		TAP(test_a_part_that_is_a_program),
 		TAP(test_programs_that_are_many),
 		TAP(test_the_loader),
 		TAP(test_shell_syntax_is_looked_for_in_what_a_shell_is_given),

@@ -576,6 +576,12 @@ static void test_patterns_with_operators_are_text(void)
 	expect("git push -f", "git push --force");
 	expect("git push --force-with-lease origin main", "git push --force");
 	expect("git push origin main", NULL);
+	expect("git-push --force origin", "git push --force");
+	expect("/usr/lib/git-core/git-push -f", "git push --force");
+	expect("x=push; git-$x -f", "git push --force");
+	expect("git-push origin main", NULL);
+	expect("git-push-all -f", NULL);
+	expect("git-$(cat f) -f", HIDDEN);
 	expect("rm -rf /", "rm    -rf   /");
 	expect("find / -delete", "find -delete");
 	expect("find . -type d -empty -name let", NULL);

@@ -6,16 +6,16 @@
 
 enum command_match {
 	COMMAND_DIFFERS,
-	COMMAND_MAY_MATCH,	/* the word has holes, and one filling is the name */
+	COMMAND_MAY_MATCH,	/* the name has holes, and one filling is the rule's */
 	COMMAND_MATCHES,
 };
 
 /* The words here are patterns (expand.h). */
 struct str command_base_name(struct str word);
-enum command_match command_name_check(const struct command_rule *r, struct str word);
-/* The words after the program; `at_once`: the operands must be the first ones. */
-bool command_arguments_match(const struct command_rule *r, const struct str *argv, size_t n,
-			     bool at_once);
+/* The program and the words after it; `at_once`: the operands must be the first ones.  What
+ * may match does by its name. */
+enum command_match command_check(const struct command_rule *r, const struct str *argv, size_t n,
+				 bool at_once);
 /* The message of a verdict: at most `max` bytes of `what` between the two. */
 void command_say(char message[COMMAND_WHY], const char *before, struct str what, const char *after,
 		 size_t max);

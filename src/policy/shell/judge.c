@@ -74,11 +74,10 @@ static void judge_rules(struct judge *j, struct line line)
 
 		if (r->has_operators)
 			continue;
-		m = command_name_check(r, v.words[0]);
+		m = command_check(r, v.words, v.n, j->at_once);
 		if (m == COMMAND_MAY_MATCH)
 			judge_hide(j, v.sources[0]);
-		else if (m == COMMAND_MATCHES && command_arguments_match(r, v.words, v.n,
-									  j->at_once))
+		else if (m == COMMAND_MATCHES)
 			j->best = i;
 	}
 }
