@@ -42,15 +42,34 @@ static bool is_of_proxy(const struct environment *e, struct str name)
 			      proxy_text_takes(&text, name));
 }
 
+/* openai_api_key and openai.api-key are as good a key. */
+static char usual_letter(char c)
+{
+	if (c == '-' || c == '.')
+		return '_';
+	return (char)(c - (c >= 'a' && c <= 'z' ? 32 : 0));
+}
+
+/* OPENAI_API_KEY2 is one, OPENAI_API_KEY_FILE says where one is. */
+static bool has_stem(struct str name)
+{
+	for (size_t i = 0; stripped_stems[i] && !str_ends(name, "_FILE"); i++)
+		if (str_starts(name, stripped_stems[i]))
+			return true;
+	return false;
+}
+
 bool environment_is_credential(struct str name)
 {
 	char upper[256];
 
-	/* openai_api_key is as good a key; a name that long is none we know. */
+	/* A name that long is none we know. */
 	if (!name.n || name.n > sizeof(upper))
 		return name.n;
 	for (size_t i = 0; i < name.n; i++)
-		upper[i] = (char)(name.s[i] - (name.s[i] >= 'a' && name.s[i] <= 'z' ? 32 : 0));
+		upper[i] = usual_letter(name.s[i]);
+	if (has_stem((struct str){ upper, name.n }))
+		return true;
 	for (size_t i = 0; stripped_variables[i]; i++) {
 		const char *pattern = stripped_variables[i];
 
