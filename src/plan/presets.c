@@ -80,14 +80,17 @@ const char *const protect_agent[] = {
 	".vscode", ".idea", ".zed", ".fleet", ".theia", ".helix",
 	/* hooks, aliases and tools of others than git, which prompts run as well */
 	".hg/hgrc", ".hg/hgrc-not-shared", ".jj/repo/config.toml", ".jj/workspace-config.toml",
+	/* servers, hooks and permissions of an agent or an editor below HOME */
+	".copilot", ".config/opencode", ".config/crush", ".config/goose", ".config/amp",
+	".config/zed",
 	/* a command for the host before the container */
 	".devcontainer", ".devcontainer.json",
 	/* run by the shell's prompt; mise trusts a folder, whatever it holds later, and runs
 	 * what templates in its versions say */
-	".envrc", "mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise",
-	"mise/config.toml", "mise/config.local.toml", ".config/mise.toml",
-	".config/mise.local.toml", ".config/mise", ".rtx.toml", ".rtx.local.toml",
-	".tool-versions", NULL
+	".envrc", ".envrc.local", "mise.toml", "mise.local.toml", ".mise.toml",
+	".mise.local.toml", ".mise", "mise/config.toml", "mise/config.local.toml",
+	".config/mise.toml", ".config/mise.local.toml", ".config/mise", ".rtx.toml",
+	".rtx.local.toml", ".tool-versions", NULL
 };
 
 const char *const protect_anywhere[] = { "**/cordon.toml", "**/harness.md",
@@ -105,15 +108,21 @@ const char *const protect_shell[] = {
 	/* run by a login */
 	".local/share/systemd", ".local/share/dbus-1", ".config/plasma-workspace",
 	".config/autostart-scripts", ".xsessionrc", ".config/i3", ".config/sway", ".config/hypr",
+	".gnomerc", ".config/openbox", ".config/awesome", ".config/qtile", ".config/river",
 	/* by other shells, and by their prompts */
 	".config/zsh", ".oh-my-zsh", ".config/nushell", ".config/powershell", ".xonshrc",
-	".config/starship.toml", ".config/direnv", ".direnvrc",
+	".config/starship.toml", ".config/direnv", ".direnvrc", ".config/elvish",
+	".config/xonsh", ".p10k.zsh", ".fzf.bash", ".fzf.zsh", ".local/share/bash-completion",
 	/* by terminals and editors */
 	".config/kitty", ".config/alacritty", ".alacritty.toml", ".config/wezterm",
 	".wezterm.lua", ".config/ghostty", ".config/Code/User", ".config/Cursor/User",
-	".vscode-server", ".cursor-server", ".lldbinit",
+	".config/VSCodium/User", ".config/Windsurf/User", ".vscode-server", ".cursor-server",
+	".lldbinit", ".config/gdb", ".selected_editor",
+	/* hooks, aliases and tools of others than git */
+	".hgrc", ".config/hg", ".jjconfig.toml", ".config/jj",
 	/* found before the programs of the system, or read by them */
 	".local/bin", ".cargo/bin", ".cargo/env", ".nvm/nvm.sh", ".docker/cli-plugins",
+	".deno/env", ".ghcup/env", ".asdfrc",
 	/* let somebody in, or run something when a letter comes */
 	".rhosts", ".shosts", ".forward", NULL
 };
@@ -149,7 +158,22 @@ const char *const credentials[] = {
 	".config/solana", ".ethereum", ".bitcoin",
 	".bash_history", ".zsh_history", ".python_history", ".node_repl_history",
 	".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history",
-	".irb_history", ".local/share/fish/fish_history", NULL
+	".irb_history", ".local/share/fish/fish_history", ".histfile", ".sh_history",
+	".local/share/atuin",
+	/* browsers and letters, as snaps and flatpaks keep them too */
+	"snap/firefox/common/.mozilla", "snap/chromium", ".var/app", ".librewolf",
+	".config/google-chrome-beta", ".config/Slack", ".config/Signal", ".purple",
+	/* of agents and models */
+	".local/share/opencode/auth.json", ".qwen/oauth_creds.json", ".config/goose/secrets.yaml",
+	".config/io.datasette.llm", ".modal.toml",
+	/* of where things are sent to and run */
+	".config/helm/registry", ".config/argocd", ".pulumi/credentials.json", ".jfrog",
+	".circleci", ".railway", ".config/scw", ".config/linode-cli", ".cloudflared",
+	".config/ngrok", ".snowflake", ".dbt", ".chef", ".sentryclirc", ".gist", ".curlrc",
+	".wgetrc", ".mylogin.cnf", ".pg_service.conf", ".subversion/auth", ".rclone.conf", ".vnc",
+	".config/filezilla", ".config/syncthing", ".local/share/remmina",
+	/* of keepers of keys, and purses */
+	".config/Bitwarden", ".local/share/gopass", ".electrum", NULL
 };
 
 const struct moved_folder moved_folders[] = {

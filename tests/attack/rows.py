@@ -99,6 +99,12 @@ row("credentials in a preset", "cat ~/.cargo/credentials.toml",
 row("credentials of uv in a preset", "cat ~/.local/share/uv/credentials/credentials.toml",
     setup="mkdir -p ../home/.local/share/uv/credentials; "
     "echo k > ../home/.local/share/uv/credentials/credentials.toml")
+KEYS = (
+    "snap/firefox/common/.mozilla/x .var/app/x .config/Signal/x .local/share/opencode/auth.json "
+    ".config/io.datasette.llm/keys.json .config/helm/registry/config.json .pulumi/credentials.json "
+    ".dbt/profiles.yml .curlrc .mylogin.cnf .subversion/auth/x .config/Bitwarden/data.json .sh_history")
+row("credentials of programs below HOME", f"cat {KEYS} 2>/dev/null | grep .", home="ws",
+    setup=f"for i in {KEYS}; do mkdir -p $(dirname $i); echo k > $i; done")
 row("private keys of .NET in a preset", "cat ~/.dotnet/corefx/cryptography/x509stores/my/k.pfx",
     setup="cd ../home; mkdir -p .dotnet/corefx/cryptography/x509stores/my; "
     "echo k > .dotnet/corefx/cryptography/x509stores/my/k.pfx")
@@ -214,7 +220,9 @@ RUN_BY_OTHERS = (
     ".config/Code/User/tasks.json .vscode-server/data/x .sqliterc .kilocode/mcp.json .kilocodemodes "
     ".vibe/config.toml .theia/tasks.json .helix/languages.toml .hg/hgrc .jj/repo/config.toml "
     "mise/config.toml .config/mise.local.toml .tool-versions .rtx.toml .clinerules/hooks/TaskStart "
-    ".bashrc.d/x")
+    ".bashrc.d/x .copilot/mcp-config.json .config/opencode/opencode.json .config/zed/tasks.json "
+    ".envrc.local .p10k.zsh .config/elvish/rc.elv .gnomerc .config/VSCodium/User/tasks.json .hgrc "
+    ".config/jj/config.toml .deno/env .local/share/bash-completion/completions/make")
 ONE_OF_THEM = f"n=; for i in {RUN_BY_OTHERS}; do mkdir -p $(dirname $i); %s && n=$i; done; test $n"
 row("protected: what harnesses and editors run, made", ONE_OF_THEM % "echo x >$i",
     told=ONE_OF_THEM % "test -s $i")
