@@ -44,7 +44,7 @@
 #define MAX_BUS_MESSAGE		8192		/* one message of D-Bus, either way */
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
-#define MAX_GUARD_NAMES		MAX_SHORT_LIST	/* names that may not be made */
+#define MAX_GUARD_NAMES		16384		/* names that may not be made */
 #define MAX_GUARD_NAME		2048		/* bytes of one; much less than PATH_MAX */
 #define MAX_HELD_LINKS		1024		/* in folders that are protected */
 #define MAX_SERVER_LIST		(64u << 10)	/* bytes of a list of name servers */

@@ -1115,6 +1115,19 @@ has_guard() {
 	[ "$(git log --format=%s | head -1)" = two ]
 }
 
+@test "sixty writable roots, each with its protected names" {
+	roots=()
+	for i in {1..60}; do
+		mkdir "r$i"
+		roots+=(-w "r$i")
+	done
+	run "$cordon" run "${roots[@]}" -c 'for i in 1 30 60; do echo y >r$i/free; echo x >r$i/.envrc; done'
+	for i in 1 30 60; do
+		[ -e r$i/free ]
+		[ ! -e r$i/.envrc ]
+	done
+}
+
 @test "a writable root that is not there yet" {
 	"$cordon" run -w ../new/deep -- sh -c 'echo kept >../new/deep/file'
 	[ "$(cat ../new/deep/file)" = kept ]
