@@ -208,7 +208,8 @@ static int tell_command(struct composition *c, const struct cordon_request *req,
 	for (size_t i = 0; i < req->n_command; i++)
 		argv[i] = str_from(req->command[i]);
 	for (size_t i = 0; i < block->n; i++)
-		if (command_rule_matches(block->items[i].command, argv, req->n_command)) {
+		if (command_rule_matches(block->items[i].command, argv, req->n_command,
+					 str_from(c->cwd))) {
 			line.value = STR("may not be executed");
 			line.at = block->items[i].at;
 		}

@@ -43,7 +43,7 @@ static bool breaks(const struct plan_rule *r, const struct exec_view *v)
 {
 	for (size_t i = 0; i < v->n_names; i++) {
 		v->words[0] = v->names[i];
-		if (command_rule_matches(r->rule, v->words, v->n_words))
+		if (command_rule_matches(r->rule, v->words, v->n_words, v->cwd))
 			return true;
 	}
 	return breaks_text(r, v);
@@ -97,7 +97,7 @@ static bool take_loaded(const struct exec_view *v, struct exec_view *ret)
 	static const char *const valued[] = { "--library-path", "--inhibit-rpath", "--audit",
 					      "--preload", "--argv0", "--glibc-hwcaps-prepend",
 					      "--glibc-hwcaps-mask" };
-	struct exec_view loaded = { 0 };
+	struct exec_view loaded = { .cwd = v->cwd };
 	size_t i = 1;
 
 	for (; i < v->n_words && str_starts(v->words[i], "--"); i++)

@@ -8,7 +8,8 @@
  *
  * GAP: a program is held by its names and its file, not by what it does: a copy
  * under another name, an interpreter that is given the script of a blocked
- * program, or a program that does the same runs.
+ * program, or a program that does the same runs.  Operands are compared by their text:
+ * not what a link leads to, nor what the program may change to another folder for.
  *
  * What the dynamic loader is given it opens later, when a link may lead elsewhere:
  * so that counts as every program that is blocked with arguments.
@@ -27,6 +28,7 @@ struct exec_view {
 	bool is_loader;				/* the dynamic loader, whatever its names */
 	struct str *words;			/* the vector; [0] is room for each name in turn */
 	size_t n_words;				/* at least 1 */
+	struct str cwd;				/* of who executes; empty: not known */
 };
 
 /* One more name, if it is one. */

@@ -302,60 +302,136 @@ static bool option_given(struct str program, struct str want, const struct optio
 
 /* Operands */
 
-/* `//`, `/./` and `/../` taken out of an absolute path. */
-static struct str plain_path(struct str path, char out[PATH_MAX])
+struct vector {
+	const struct str *argv;
+	size_t n;
+	struct str cwd;			/* empty: not known */
+	bool at_once;
+};
+
+struct plain {
+	char text[PATH_MAX];
+	size_t n;
+	bool is_absolute;
+};
+
+/* Where the last name begins. */
+static size_t last_name(const struct plain *p)
 {
-	size_t n = 0;
+	size_t at = p->n;
 
-	if (!path.n || path.s[0] != '/' || path.n >= PATH_MAX || !hole_free(path))
-		return path;
-	for (size_t i = 0; i < path.n;) {
-		size_t part = str_find(str_from_pos(path, i), '/');
-		struct str name = str_first(str_from_pos(path, i), part);
-
-		i += part + 1;
-		if (!name.n || str_is(name, "."))
-			continue;
-		if (str_is(name, "..")) {
-			while (n && out[--n] != '/')
-				;
-			continue;
-		}
-		out[n++] = '/';
-		memcpy(out + n, name.s, name.n);
-		n += name.n;
-	}
-	if (!n)
-		out[n++] = '/';
-	return (struct str){ out, n };
+	while (at && p->text[at - 1] != '/')
+		at--;
+	return at;
 }
 
-static bool operand_matches(struct str want, struct str word)
+/* `..` takes back the name before it, but not what a pattern's `*` may be more of. */
+static bool take_back(struct plain *p)
 {
-	char out[PATH_MAX];
+	size_t at = last_name(p);
+	struct str name = { p->text + at, p->n - at };
 
+	if (!p->n)
+		return p->is_absolute;
+	if (str_is(name, "..") || str_find(name, '*') < name.n)
+		return false;
+	p->n = at ? at - 1 : 0;
+	return true;
+}
+
+static void add_name(struct plain *p, struct str name)
+{
+	if (!name.n || str_is(name, ".") || (str_is(name, "..") && take_back(p)))
+		return;
+	if (p->n || p->is_absolute)
+		p->text[p->n++] = '/';
+	memcpy(p->text + p->n, name.s, name.n);
+	p->n += name.n;
+}
+
+/* A path by its text, without `.`, `//` and names that `..` takes back; what a slash ends
+ * still ends so.  What cannot be told is left as it is. */
+static struct str plain_path(struct str base, struct str path, struct plain *out)
+{
+	struct str parts[] = { base, path };
+
+	*out = (struct plain){ .is_absolute = str_starts(base.n ? base : path, "/") };
+	if (base.n + path.n + 2 >= sizeof(out->text) || !hole_free(path))
+		return path;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (struct str rest = parts[i]; rest.n;) {
+			size_t n = str_find(rest, '/');
+
+			add_name(out, str_first(rest, n));
+			rest = str_from_pos(rest, MIN(n + 1, rest.n));
+		}
+	if (!out->n)
+		out->text[out->n++] = out->is_absolute ? '/' : '.';
+	else if (str_ends(path, "/"))
+		out->text[out->n++] = '/';
+	return (struct str){ out->text, out->n };
+}
+
+static bool is_upward(struct str path)
+{
+	return str_is(path, "..") || str_starts(path, "../");
+}
+
+/* Both without detours.  A pattern that begins with `*` is no more than was written: what is
+ * elsewhere is not below it. */
+static bool plain_matches(struct str want, struct str word)
+{
+	struct plain wanted, given;
+
+	if (str_find(want, '/') == want.n && str_find(word, '/') == word.n)
+		return false;
+	want = plain_path(STR(""), want, &wanted);
+	word = plain_path(STR(""), word, &given);
+	if (str_starts(want, "/") != str_starts(word, "/") || is_upward(want) != is_upward(word))
+		return false;
+	return hole_may_be(word, want, !str_is(want, "."));
+}
+
+/* What a relative operand leads to from the folder it is used in.  Where that folder begins
+ * with the pattern, all would that lies in it: then it is the very place that counts. */
+static bool matches_from(struct str cwd, struct str want, struct str word)
+{
+	struct plain wanted, given;
+
+	if (!str_starts(want, "/") || str_starts(word, "/") || !str_starts(cwd, "/"))
+		return false;
+	want = plain_path(STR(""), want, &wanted);
+	word = plain_path(cwd, word, &given);
+	if (!hole_may_be(cwd, want, true))
+		return hole_may_be(word, want, true);
+	while (word.n > 1 && str_ends(word, "/"))
+		word.n--;
+	return str_eq(word, want);
+}
+
+static bool operand_matches(const struct vector *c, struct str want, struct str word)
+{
 	/* What only the environment decides is not the text's doing. */
 	if (is_only_env(word))
 		return false;
-	return hole_may_be(word, want, true) ||
-	       (want.s[0] == '/' && hole_may_be(plain_path(word, out), want, true));
+	return hole_may_be(word, want, true) || plain_matches(want, word) ||
+	       matches_from(c->cwd, want, word);
 }
 
 /* The operand after position *i, or n. */
-static size_t next_operand(const struct str *argv, size_t n, size_t i, bool *ended)
+static size_t next_operand(const struct vector *c, size_t i, bool *ended)
 {
-	for (; i < n; i++) {
-		if (!*ended && str_is(argv[i], "--"))
+	for (; i < c->n; i++) {
+		if (!*ended && str_is(c->argv[i], "--"))
 			*ended = true;
-		else if (*ended || !is_option(argv[i]))
+		else if (*ended || !is_option(c->argv[i]))
 			break;
 	}
 	return i;
 }
 
 /* The words of the rule from `first` on. */
-static bool arguments_match(const struct command_rule *r, size_t first, const struct str *argv,
-			    size_t n, bool at_once)
+static bool arguments_match(const struct command_rule *r, size_t first, const struct vector *c)
 {
 	struct str program = command_base_name(r->words[0]);
 	bool ended = false, argv_ended = false;
@@ -364,7 +440,7 @@ static bool arguments_match(const struct command_rule *r, size_t first, const st
 
 	if (r->n_words == first)
 		return true;
-	collect_options(program, argv, n, &given);
+	collect_options(program, c->argv, c->n, &given);
 	for (size_t i = first; i < r->n_words; i++) {
 		struct str want = r->words[i];
 
@@ -373,33 +449,33 @@ static bool arguments_match(const struct command_rule *r, size_t first, const st
 			continue;
 		}
 		if (!ended && is_option(want)) {
-			if (!option_given(program, want, &given, argv, n))
+			if (!option_given(program, want, &given, c->argv, c->n))
 				return false;
 			continue;
 		}
-		at = next_operand(argv, n, at, &argv_ended);
-		while (!at_once && at < n && !operand_matches(want, argv[at]))
-			at = next_operand(argv, n, at + 1, &argv_ended);
-		if (at >= n || !operand_matches(want, argv[at]))
+		at = next_operand(c, at, &argv_ended);
+		while (!c->at_once && at < c->n && !operand_matches(c, want, c->argv[at]))
+			at = next_operand(c, at + 1, &argv_ended);
+		if (at >= c->n || !operand_matches(c, want, c->argv[at]))
 			return false;
 		/* What may be any words may be the next one, too. */
-		if (!may_be_options(argv[at]))
+		if (!may_be_options(c->argv[at]))
 			at++;
 	}
 	return true;
 }
 
 static enum command_match check_as(const struct command_rule *r, struct str word,
-				   const struct str *argv, size_t n, bool at_once)
+				   const struct vector *c)
 {
 	enum command_match m = check_name(command_base_name(r->words[0]), word), joined;
 
-	if (m == COMMAND_MATCHES && !arguments_match(r, 1, argv, n, at_once))
+	if (m == COMMAND_MATCHES && !arguments_match(r, 1, c))
 		m = COMMAND_DIFFERS;
 	if (m == COMMAND_MATCHES || !r->joined.n)
 		return m;
 	joined = check_name(r->joined, word);
-	if (joined == COMMAND_MATCHES && !arguments_match(r, 2, argv, n, at_once))
+	if (joined == COMMAND_MATCHES && !arguments_match(r, 2, c))
 		joined = COMMAND_DIFFERS;
 	return MAX(m, joined);
 }
@@ -407,7 +483,7 @@ static enum command_match check_as(const struct command_rule *r, struct str word
 enum command_match command_check(const struct command_rule *r, const struct str *argv, size_t n,
 				 bool at_once)
 {
-	return check_as(r, argv[0], argv, n, at_once);
+	return check_as(r, argv[0], &(struct vector){ argv, n, STR(""), at_once });
 }
 
 /* The program that a multi-call one is told to be. */
@@ -418,12 +494,15 @@ static struct str applet_name(struct str word)
 	return str_starts(word, option) ? str_from_pos(word, sizeof(option) - 1) : word;
 }
 
-bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n)
+bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n,
+			  struct str cwd)
 {
 	struct str word = n ? argv[0] : STR("");
 
 	for (; n && !r->has_operators; word = n ? applet_name(argv[0]) : STR("")) {
-		if (check_as(r, word, argv, n, false) == COMMAND_MATCHES)
+		struct vector c = { argv, n, cwd, false };
+
+		if (check_as(r, word, &c) == COMMAND_MATCHES)
 			return true;
 		/* One program under many names: it becomes the applet without another
 		 * exec. */

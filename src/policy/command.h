@@ -8,7 +8,8 @@
  * The program is compared by its last path component.  Options are sets: -rf
  * is -r -f is -fr is --recursive --force.  Every other word must begin an
  * operand of the command, in order: "rm -rf /" is every absolute target, and
- * "//./etc" begins with "/etc".  The first of them may be joined to the program
+ * "//./etc" begins with "/etc", "a/../b" and "./b" with "b"; where it is known in
+ * which folder, "../../etc" does as well.  The first of them may be joined to the program
  * by a dash: git-push is `git push`.  A `*` stands for any bytes.  A pattern with
  * shell syntax in it is looked for in the text itself, white space collapsed,
  * and never matches an argument vector.
@@ -36,8 +37,10 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 		       char why[COMMAND_WHY]) MUST_USE;
 /* Does running this vector do what the pattern names?  argv[0] may be a path.
  * Programs that exec another one (sudo, env) are not looked into: that exec
- * will be asked about, too.  busybox does not exec, so its applet counts. */
-bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n);
+ * will be asked about, too.  busybox does not exec, so its applet counts.  `cwd`
+ * is where it runs, or empty. */
+bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n,
+			  struct str cwd);
 /* The same for a pattern with shell syntax, against the text that a shell is
  * given: white space is collapsed in both.  False for every other pattern. */
 bool command_rule_in_text(const struct command_rule *r, struct str text);

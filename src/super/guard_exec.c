@@ -215,11 +215,43 @@ static void add_masked(const struct guard_commands *c, struct exec_view *view,
 		add_known(c, view, st.st_dev, st.st_ino);
 }
 
+static struct str read_link(int proc, const char *name, char path[PATH_MAX])
+{
+	ssize_t n = proc < 0 ? -1 : readlinkat(proc, name, path, PATH_MAX);
+
+	return (struct str){ path, n < 0 ? 0 : (size_t)n };
+}
+
+/* Of the process or thread whose folder of /proc this is, as it sees it; empty where that
+ * cannot be told.  The kernel tells it from where the root of its mounts is. */
+static struct str read_cwd(int proc, char path[PATH_MAX])
+{
+	char text[PATH_MAX];
+	struct str root = read_link(proc, "root", text), cwd = read_link(proc, "cwd", path);
+
+	if (root.n <= 1)
+		return root.n ? cwd : root;
+	if (cwd.n < root.n || memcmp(cwd.s, root.s, root.n) != 0)
+		return STR("");
+	return cwd.n > root.n ? str_from_pos(cwd, root.n) : STR("/");
+}
+
+static int open_process(const struct guard_exec *e, pid_t pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d", pid);
+	return openat(e->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* Before: the path, argv[0], the file that the path leads to. */
 static const struct plan_rule *judge_call(const struct guard_exec *e)
 {
+	cleanup_fd int proc = open_process(e, e->tid);
 	struct guard_vector *v = e->vector;
-	struct exec_view view = { .words = words_of(v), .n_words = MAX(v->n, 1) };
+	char cwd[PATH_MAX];
+	struct exec_view view = { .words = words_of(v), .n_words = MAX(v->n, 1),
+				  .cwd = read_cwd(proc, cwd) };
 	const struct guard_program *p = e->program;
 	const struct plan_rule *rule;
 	struct str interpreter, argument;
@@ -321,8 +353,8 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 			  const struct plan_rule **ret)
 {
 	struct guard_vector *v = e->vector;
-	struct exec_view view = { .words = words_of(v) };
-	char path[PATH_MAX], execfn[PATH_MAX];
+	char path[PATH_MAX], execfn[PATH_MAX], cwd[PATH_MAX];
+	struct exec_view view = { .words = words_of(v), .cwd = read_cwd(proc, cwd) };
 	struct stat st;
 	ssize_t n = readlinkat(proc, "exe", path, sizeof(path));
 	struct str named;
@@ -343,7 +375,7 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 	for (size_t i = 1; !*ret && named.n && i < v->n; i++)
 		if (str_eq(words_of(v)[i], named)) {
 			struct exec_view script = { .words = words_of(v) + i,
-						    .n_words = v->n - i };
+						    .n_words = v->n - i, .cwd = view.cwd };
 
 			exec_view_add(&script, named);
 			*ret = exec_find_rule(e->w->commands->plan, &script);
@@ -363,11 +395,9 @@ static uint32_t number_of(const struct guard_exec *e, const struct plan_rule *ru
 static bool examine(const struct guard_exec *e, pid_t pid)
 {
 	const struct plan_rule *rule = NULL;
-	cleanup_fd int proc = -1;
-	char name[32], shown[MAX_SHOWN];
+	cleanup_fd int proc = open_process(e, pid);
+	char shown[MAX_SHOWN];
 
-	snprintf(name, sizeof(name), "%d", pid);
-	proc = openat(e->w->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || !judge_program(e, proc, pid, &rule))
 		return false;
 	if (!rule)

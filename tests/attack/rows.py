@@ -913,6 +913,7 @@ T = "/usr/bin/touch"
 for what, act in (
         ("by its name", "touch mark"), ("by its path", f"{T} mark"),
         ("through /proc", f"/proc/self/root{T} mark"),
+        ("another spelling", "touch ./mark"), ("up and down", "mkdir d; touch d/../mark"),
         ("other words between", "touch other -m -- ./other mark"),
         ("a symbolic link", f"ln -s {T} t && ./t mark"),
         ("a link to a link", f"ln -s {T} t && ln -s t u && ./u mark"),
@@ -946,6 +947,9 @@ for what, act in (
         setup=BLOCK + (MANY if "many" in what else ""))
 row("blocked with arguments: a hard link", "./t mark", opts="--policy p.toml", told="test -e mark",
     setup=BLOCK + f"ln {T} t", who="root", alone="/usr may be another file system")
+row("blocked with arguments: a way up to what is named", "cd d/e; touch ../../mark",
+    told="test -e mark", opts="--policy p.toml", setup="mkdir -p d/e; "
+    "printf '[commands]\nblock = [\"touch %s/mark\"]\n' \"$(pwd -P)\" > p.toml")
 for what, act in (
         ("of its own", "/usr/lib/git-core/git-init -q sub || /usr/libexec/git-core/git-init -q sub"),
         ("by its name in argv", "bash -c 'exec -a git-init git -q sub'")):

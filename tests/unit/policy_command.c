@@ -576,6 +576,7 @@ static void test_patterns_with_operators_are_text(void)
 	expect("git push -f", "git push --force");
 	expect("git push --force-with-lease origin main", "git push --force");
 	expect("git push origin main", NULL);
+	expect("chmod -R 000 ./x/../../y", NULL);
 	expect("git-push --force origin", "git push --force");
 	expect("/usr/lib/git-core/git-push -f", "git push --force");
 	expect("x=push; git-$x -f", "git push --force");
@@ -635,7 +636,7 @@ static bool argv_matches(const char *pattern, const char *const *argv)
 		words[n] = str_from(argv[n]);
 		n++;
 	}
-	return command_rule_matches(&r, words, n);
+	return command_rule_matches(&r, words, n, STR("/w/sub"));
 }
 
 #define ARGV(...)	((const char *const[]){ __VA_ARGS__, NULL })
@@ -674,6 +675,64 @@ static void test_argument_vectors(void)
 	ok(argv_matches("rm -rf /*", ARGV("rm", "-rf", "/bin", "/etc")), "a star, expanded");
 	ok(!argv_matches("> /dev/sda", ARGV("> /dev/sda")), "operators are for text");
 	ok(!argv_matches("curl", ARGV("$(curl)")), "no shell here");
+}
+
+static void test_operands_with_detours(void)
+{
+	/* of the rule `touch WANT`, run in /w/sub */
+	static const struct {
+		const char *want, *given;
+		bool matches;
+	} rows[] = {
+		{ "mark", "./mark", true },
+		{ "mark", ".//./mark", true },
+		{ "mark", "d/../mark", true },
+		{ "mark", "d/e/../../mark", true },
+		{ "mark", "d/../../mark", false },
+		{ "mark", "../mark", false },
+		{ "mark", "d/mark", false },
+		{ "./mark", "mark", true },
+		{ "./mark", "d/../marks", true },
+		{ "d/mark", "d//mark", true },
+		{ "d/../mark", "mark", true },
+		{ "d/", "./d/x", true },
+		{ "d/", "./dx", false },
+		{ "../mark", "../d/../mark", true },
+		{ "../mark", "d/../../mark", true },
+		{ "../mark", "mark", false },
+		{ ".", "d/..", true },
+		{ ".", "d/../x", false },
+		{ "d/..", "x", false },
+		{ "./*", "x", true },
+		{ "./*", "../x", false },
+		{ "./*", "/x", false },
+		{ "a*/../x", "x", false },
+		{ "of=/dev/sda", "of=/dev/./sda", true },
+		{ "//etc/./", "/etc/x", true },
+		{ "//etc/./", "/etcx", false },
+		{ "/", "../..", true },
+		{ "/", "../../../", true },
+		{ "/", "../../.", true },
+		{ "/", "..", false },
+		{ "/", "x", false },
+		{ "/*", "x", false },
+		{ "/etc", "../../etc/x", true },
+		{ "/etc", "../etc", false },
+		{ "/w", "x", false },
+		{ "/w", "..", true },
+		{ "/w", "../other", false },
+		{ "/w/sub/d", "d/e", true },
+		{ "/w/sub/d", "./x/../d", true },
+		{ "/w/sub/d", "e", false },
+		{ "/w/sub", "./", true },
+	};
+	char pattern[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(pattern, sizeof(pattern), "touch %s", rows[i].want);
+		is_int(argv_matches(pattern, ARGV("touch", rows[i].given)), rows[i].matches,
+		       "%s: %s", pattern, rows[i].given);
+	}
 }
 
 /* No text may cost more than about the time its length says. */
@@ -729,6 +788,7 @@ int main(void)
 		TAP(test_patterns_that_mean_nothing_are_refused),
 		TAP(test_hidden_words_are_quoted_as_written),
 		TAP(test_argument_vectors),
+		TAP(test_operands_with_detours),
 		TAP(test_nesting_is_cheap),
 		TAP_END });
 }
