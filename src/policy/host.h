@@ -67,6 +67,8 @@ void host_addr_print(const struct host_addr *a, struct buf *out);
  * NAT64 and 6to4 forms are judged by the IPv4 address they carry; Teredo,
  * v4-compatible and local NAT64 ones are never ordinary. */
 const char *host_addr_special(const struct host_addr *a);
+/* Is there one that is not ordinary in a range? */
+bool host_net_has_special(const struct host_addr *net, unsigned bits);
 /* The IPv4 address inside a NAT64, 6to4, Teredo, v4-compatible or v4-mapped one. */
 bool host_addr_unwrap(const struct host_addr *a, struct host_addr *ret);
 

@@ -1192,9 +1192,69 @@ has_guard() {
 	warned
 	grep -qF " opens D* (env.pass), * (env.pass), 5432 (network.host_ports);" <<<"$output"
 	# What projects usually say is nothing to be told.
-	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n[env]\npass = ["FOO", "FOO_*"]\n' >cordon.toml
+	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n' >cordon.toml
+	printf '[env]\npass = ["HOME", "LC_ALL"]\nset = {A = "${HOME}/a"}\n[network]\nmode = "allowlist"\n' >>cordon.toml
+	printf 'allow = ["a.test", "**.b.test:443", "1.1.1.1", "8.0.0.0/8"]\n' >>cordon.toml
 	run "$cordon" run -- true
 	[ -z "$output" ]
+	rm cordon.toml
+}
+
+@test "that a policy which nobody named opens the network is told" {
+	export HOME=$BATS_TEST_TMPDIR/home
+	mkdir -p "$HOME/.config/cordon"
+	public="which was found and not named, opens the network (network.mode = public);"
+	told() {
+		local output=
+		mkdir -p "$(dirname "$1")"
+		printf -- "$2" >"$1"
+		run "$cordon" run "${@:3}" -- true
+		rm -r "${1%%/*}"
+		[ "$status" -eq 0 ]
+		[ "$(grep -cF "/$1, $public" <<<"$output")" -eq 1 ]
+	}
+	# By what it says, and by what its dialect means without a word.
+	told cordon.toml '[network]\nmode = "public"\n[phase.p.limits]\nprocesses = 9\n'
+	told harness.md '---\nname: x\n---\n'
+	told task.toml '[environment]\n'
+	told .harness/config.toml '[sandbox]\nnetwork_access = true\n'
+	# Of a phase alone.
+	told cordon.toml '[phase.p.network]\nmode = "public"\n'
+	# Not where somebody named it, or closed it.
+	printf '[network]\nmode = "public"\n' >cordon.toml
+	run "$cordon" run --policy cordon.toml -- true
+	[ -z "$output" ]
+	run "$cordon" run --network no-network -- true
+	[ -z "$output" ]
+	printf '[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >"$HOME/.config/cordon/cordon.toml"
+	run "$cordon" run -- true
+	[ -z "$output" ]
+	rm cordon.toml "$HOME/.config/cordon/cordon.toml"
+}
+
+@test "ways out beside hosts by name, and variables, are told of a policy that nobody named" {
+	cat >cordon.toml <<-'EOF'
+		[network]
+		mode = "allowlist"
+		tls = "name-only"
+		allow = ["*:443", "a.test", "8.8.8.8", "10.1.0.0/16:5432", "127.0.0.1", "fe80::1", "128.0.0.0/2"]
+		udp_allow = ["a.test:5000"]
+		expose = [8080]
+		[env]
+		pass = ["LANG", "FOO", "FOO_*", "OPENAI_API_KEY"]
+		set = { A = "a${BAR:-x}${HOME}${HF_TOKEN:-}" }
+	EOF
+	run --separate-stderr "$cordon" run -- true
+	[ "$status" -eq 0 ]
+	opened="other names inside TLS (network.tls = name-only), FOO (env.pass), FOO_* (env.pass)"
+	opened+=", \${BAR} (env.set), 8080 (network.expose), a.test:5000 (network.udp_allow)"
+	opened+=", *:443 (network.allow), 10.1.0.0/16:5432 (network.allow)"
+	opened+=", 127.0.0.1 (network.allow), 128.0.0.0/2 (network.allow), fe80::1 (network.allow);"
+	[[ "$stderr" == *"opens $opened"* ]]
+	# What leads nowhere needs no word; a server inside can be reached all the same.
+	run "$cordon" run --network no-network -- true
+	[[ "$output" == *' ${BAR} (env.set), 8080 (network.expose);'* ]]
+	[[ "$output" != *"(network.allow)"* ]]
 	rm cordon.toml
 }
 
