@@ -670,7 +670,8 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	else if (compile_enclosed(p, caps, r, &plan, err) < 0)
 		return -1;
 	environment = (struct environment_request){ &p->base, r->environ, &plan, &plan.net };
-	if (environment_compile(&environment, a, &plan.envp, err) < 0)
+	if (environment_compile(&environment, a, &plan.envp, err) < 0 ||
+	    phases_check_environment(p, r, &plan, err) < 0)
 		return -1;
 	*ret = plan;
 	return 0;

@@ -5,6 +5,7 @@
  */
 #include "plan/phases.h"
 
+#include "plan/environment.h"
 #include "plan/limits.h"
 #include "plan/net_inside.h"
 
@@ -111,6 +112,23 @@ int phases_compile(const struct policy *p, const struct net_options *o, struct p
 	}
 	plan->phases = phases;
 	plan->n_phases = p->n_phases;
+	return 0;
+}
+
+int phases_check_environment(const struct policy *p, const struct plan_request *r,
+			     const struct plan *plan, struct cordon_err *err)
+{
+	cleanup_arena struct arena scratch = ARENA(MAX_ARENA_BYTES);
+
+	for (size_t i = 0; i < plan->n_phases; i++) {
+		const struct phase *phase = &p->phases[i];
+		const struct environment_request wish = { &phase->section, r->environ, plan,
+							  &plan->phases[i].net };
+		const char *const *unused;
+
+		if (environment_compile(&wish, &scratch, &unused, err) < 0)
+			return err_wrap(err, "phase %.*s", STR_FMT(phase->name));
+	}
 	return 0;
 }
 

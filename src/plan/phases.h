@@ -17,6 +17,9 @@ int phases_check(const struct policy *p, const struct phase *phase, const struct
 /* Every phase, into plan->phases.  Refuses what would have to change and cannot. */
 int phases_compile(const struct policy *p, const struct net_options *o, struct plan *plan,
 		   struct cordon_err *err) MUST_USE;
+/* Can the environment of every phase be made?  It is made anew for each command. */
+int phases_check_environment(const struct policy *p, const struct plan_request *r,
+			     const struct plan *plan, struct cordon_err *err) MUST_USE;
 /* The limits of the base and of every phase to what can be counted, and what is needed
  * so that each of them can hold. */
 void phases_fit(struct plan *plan);

@@ -2,6 +2,7 @@
 #include "policy/trial_plan.h"
 
 #include "base/map.h"
+#include "policy/template.h"
 
 static const char *const capability_names[] = {
 	[TRIAL_DISABLE_INTERNET] = "disable_internet",
@@ -304,6 +305,57 @@ static int check_change(struct planner *p, const struct trial_step *step, const 
 								   : "agent environment"));
 }
 
+/* A value made of what nobody gets.  What is left out by its own name is never made. */
+static int check_variable(struct planner *p, enum trial_stage stage, const struct task_variable *v)
+{
+	trial_withheld_fn *is_withheld = p->options->is_withheld;
+	cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
+	struct str rest = v->value;
+	struct template_part part;
+
+	place_print(v->at, &where);
+	while (rest.n && template_next(&rest, &part))
+		if (part.is_variable && !part.has_fallback && is_withheld(part.name) &&
+		    !is_withheld(v->name))
+			return refuse(p, stage,
+				      arena_printf(p->arena,
+						   "%s: env: %.*s takes ${%.*s}, which is not "
+						   "passed on; leave it out, or give it a default",
+						   buf_text(&where), STR_FMT(v->name),
+						   STR_FMT(part.name)));
+	return 0;
+}
+
+static int check_env(struct planner *p, enum trial_stage stage, const struct task_env *env)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < env->n && !bad && p->verdict->accepted && p->options->is_withheld;
+	     i++)
+		bad = check_variable(p, stage, &env->items[i]);
+	return bad;
+}
+
+static int check_verifier_env(struct planner *p, const struct task_phase *verifier)
+{
+	return check_env(p, TRIAL_STAGE_PHASE, &verifier->env) |
+	       check_env(p, TRIAL_STAGE_VERIFIER_ENVIRONMENT, &verifier->environment.env);
+}
+
+/* What Harbor learns when the phase begins. */
+static int judge_variables(struct planner *p)
+{
+	const struct task *t = p->task;
+	int bad = check_env(p, TRIAL_STAGE_ENVIRONMENT, &t->environment.env) |
+		  check_env(p, TRIAL_STAGE_PHASE, &t->agent.env) |
+		  check_verifier_env(p, &t->verifier);
+
+	for (size_t i = 0; i < t->n_steps && !bad; i++)
+		bad = check_env(p, TRIAL_STAGE_PHASE, &t->steps[i].agent.env) |
+		      check_verifier_env(p, &t->steps[i].verifier);
+	return bad;
+}
+
 static int judge(struct planner *p)
 {
 	const struct trial_verdict *v = p->verdict;
@@ -337,7 +389,7 @@ int trial_plan(const struct task *t, const struct trial_options *o, struct arena
 	struct trial_verdict verdict = { .accepted = true };
 	struct planner p = { t, o, a, &verdict, err };
 
-	if (plan_steps(&p) < 0 || judge(&p) < 0)
+	if (plan_steps(&p) < 0 || judge(&p) < 0 || judge_variables(&p) < 0)
 		return -1;
 	*ret = verdict;
 	return 0;
@@ -447,6 +499,7 @@ static int read_all(struct reader *r, const struct source *src, const struct tri
 		.backend = o->backend ? o->backend : "process",
 		.n_agent_hosts = o->n_agent_hosts,
 		.n_environment_hosts = o->n_environment_hosts,
+		.is_withheld = o->is_withheld,
 	};
 	struct cordon_err err;
 	struct value root;

@@ -69,12 +69,16 @@ struct trial_verdict {
 	size_t n_warnings, cap_warnings;
 };
 
+/* Is a variable of this name left out, whatever the caller has? */
+typedef bool trial_withheld_fn(struct str name);
+
 /* What a run adds to a task, and what it runs on. */
 struct trial_options {
 	struct trial_capabilities capabilities;
 	const char *backend;			/* its name in messages */
 	const struct task_host *agent_hosts, *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
+	trial_withheld_fn *is_withheld;			/* NULL: none is */
 };
 
 /* Everything lives in the arena or belongs to the task.  Fails only for want
@@ -90,6 +94,7 @@ struct trial_check_options {
 	const char *backend;				/* NULL: "process" */
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
+	trial_withheld_fn *is_withheld;			/* NULL: no variable is */
 };
 
 /* From the text to the verdict.  The reader's policy lends its arena and is not

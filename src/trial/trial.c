@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "lib/session_start.h"
+#include "plan/environment.h"
 #include "super/live.h"
 #include "trial/phase.h"
 #include "trial/trial_priv.h"
@@ -49,6 +50,7 @@ static int read_task(struct trial *t)
 		.n_agent_hosts = w->n_agent_hosts,
 		.environment_hosts = w->environment_hosts,
 		.n_environment_hosts = w->n_environment_hosts,
+		.is_withheld = environment_is_credential,
 	};
 	struct reader r = compose_reader(&t->c, &t->c.policy, t->about->file);
 	struct source src;

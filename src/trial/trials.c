@@ -3,6 +3,7 @@
 
 #include "lib/answer.h"
 #include "lib/backend.h"
+#include "plan/environment.h"
 #include "trial/jobs.h"
 
 int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
@@ -19,6 +20,7 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 		.n_agent_hosts = options->n_agent_hosts,
 		.environment_hosts = options->environment_hosts,
 		.n_environment_hosts = options->n_environment_hosts,
+		.is_withheld = environment_is_credential,
 	};
 	struct source src;
 	bool accepted;

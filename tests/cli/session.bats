@@ -305,6 +305,14 @@ TOML
 	printf '[phase.a.network]\nexpose = [8080]\n' >cordon.toml
 	run -125 start
 	grep -q 'phase a: network.expose cannot change while a session lives' <<<"$output"
+	printf '[phase.a.env]\nset = { A = "${NOT_THERE}" }\n' >cordon.toml
+	run -2 start --policy cordon.toml
+	[ "$output" = 'cordon: phase a: env.set: A takes ${NOT_THERE}, which the caller does not have' ]
+	NOT_THERE=1 start --policy cordon.toml
+	"$cordon" session phase s a
+	NOT_THERE=2 run -0 inside printenv A
+	[ "$output" = 2 ]
+	"$cordon" session stop s
 	printf '[phase.a.limits]\nfile_size = "1K"\n[phase.b.limits]\nopen_files = 16\n' >cordon.toml
 	start
 	run -2 "$cordon" session phase s c
@@ -316,6 +324,12 @@ TOML
 	[ "$(inside sh -c 'ulimit -n')" = 16 ]
 	"$cordon" session phase s
 	[ "$(inside sh -c 'ulimit -n')" -gt 16 ]
+}
+
+@test "what a policy that nobody named opens is told where a session starts" {
+	printf '[phase.p.network]\nmode = "public"\n' >cordon.toml
+	run --separate-stderr start
+	[[ "$stderr" == *'which was found and not named, opens the network (network.mode = public);'* ]]
 }
 
 @test "a session that sees everything is refused by name" {

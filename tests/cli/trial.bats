@@ -290,6 +290,48 @@ workdir = "/etc/here"'
 	[ ! -e out/t/logs/agent/ran ]
 }
 
+@test "a phase whose variables cannot be made is refused before the agent runs" {
+	refused() {
+		task t "[agent]
+command = \"touch /logs/agent/ran\"
+[verifier]
+command = \"echo 1 >/logs/verifier/reward.txt\"
+$1"
+		rm -rf out
+		trial t
+		[ "$status" -eq 1 ]
+		[[ "$output" == *"$2"* ]]
+		result t 'r["status"] == "rejected"'
+		[ ! -e out/t/logs/agent/ran ]
+	}
+	missing='env.set: KEY takes ${NOT_THERE}, which the caller does not have'
+	refused 'env = { KEY = "${NOT_THERE}" }' "phase verifier: $missing"
+	refused '[verifier.environment.env]
+KEY = "${NOT_THERE}"' "$missing"
+	withheld='env: KEY takes ${OPENAI_API_KEY}, which is not passed on'
+	export OPENAI_API_KEY=x NOT_THERE
+	for text in 'env = { KEY = "${OPENAI_API_KEY}" }' '[environment.env]
+KEY = "${OPENAI_API_KEY}"' '[verifier.environment.env]
+KEY = "${OPENAI_API_KEY}"'; do
+		refused "$text" "$withheld"
+		run -1 "$cordon" trial --check t/task.toml
+		[[ "$output" == *"$withheld"* ]]
+	done
+	# By its own name it is left out; with a default it can be made.
+	task t '[agent]
+command = "echo $KEY"
+[agent.env]
+OPENAI_API_KEY = "${OPENAI_API_KEY}"
+KEY = "${OPENAI_API_KEY:-none}"
+[verifier]
+command = "echo 1 >/logs/verifier/reward.txt"'
+	run -0 "$cordon" trial --check t/task.toml
+	rm -r out
+	trial t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = none ]
+}
+
 # ---- rewards ---------------------------------------------------------------------
 
 @test "reward.json goes before reward.txt" {
