@@ -37,9 +37,13 @@ static void warn_of_kept_root(const struct warner *w, const struct plan *plan)
 {
 	cleanup_buf struct buf line = BUF(PATH_MAX + 256);
 
-	buf_printf(&line, "warning: the working directory '%s' belongs to the system: it "
-			  "can be read; --write %s lets root's command write it",
-		   plan->kept_root, plan->kept_root);
+	buf_printf(&line, "warning: the working directory '%s' ", plan->kept_root);
+	if (plan->kept_by)
+		buf_printf(&line, "is held by files.protect (%s)", plan->kept_by);
+	else
+		buf_puts(&line, "belongs to the system");
+	buf_printf(&line, ": it can be read; --write %s lets %s command write it",
+		   plan->kept_root, plan->kept_by ? "the" : "root's");
 	w->tell(w->arg, buf_text(&line));
 }
 

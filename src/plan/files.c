@@ -294,15 +294,32 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
 	add_access_to(f, m, kind == MOUNT_RO ? LL_READ : LL_WRITE);
 }
 
-/* Somebody said that it is to be written: a policy, or an option. */
+/* Somebody said what it is: a policy, or an option. */
 static bool is_named(const struct files *f, const struct item *root)
 {
 	const struct plan_paths *named = &f->request->named_roots;
+	const struct field_value *held = files_list(f, F_FILES_PROTECT);
 
 	for (size_t i = 0; i < named->n; i++)
 		if (strcmp(named->paths[i], root->text.s) == 0)
 			return true;
+	for (size_t i = 0; i < held->n; i++)
+		if (str_is(held->items[i].value, READ_ROOT_NOTE) &&
+		    path_within(root->text.s, held->items[i].text.s))
+			return true;
 	return !root->at.file || strcmp(root->at.file, "default") != 0;
+}
+
+/* It is writable only because somebody stands there: in one of the system's folders, as root,
+ * or in what a set holds for whoever stands above it, that is no word of writing. */
+static void keep_root(struct files *f, const char *path)
+{
+	bool of_system = f->plan->uid == 0 && is_of_system(path);
+
+	f->unnamed = path;
+	f->plan->kept_by = of_system ? NULL : files_find_set(f, path);
+	if (of_system || f->plan->kept_by)
+		f->plan->kept_root = path;
 }
 
 /* Roots in the order of their paths, so that what lies inside another one
@@ -321,9 +338,8 @@ static void add_roots(struct files *f)
 	for (size_t i = 0; i < write->n; i++) {
 		const char *path = write->items[i].text.s;
 
-		/* Root may stand in one of the system's folders; that is no word of writing. */
-		if (f->plan->uid == 0 && is_of_system(path) && !is_named(f, &write->items[i]))
-			f->plan->kept_root = path;
+		if (!is_named(f, &write->items[i]))
+			keep_root(f, path);
 		add_root(f, f->plan->kept_root == path ? MOUNT_RO : MOUNT_RW, path);
 	}
 }

@@ -107,6 +107,67 @@ static void add_protected_sets(struct files *f, const char *root)
 	}
 }
 
+/* A name, or what is in it.  Worktrees that programs keep in their own folder are projects. */
+static bool is_in_name(const char *path, const char *name)
+{
+	static const char projects[] = "/worktrees/";
+
+	return path_within(path, name) &&
+	       strncmp(path + strlen(name), projects, sizeof(projects) - 1) != 0;
+}
+
+static const char *find_set_of_home(const struct files *f, const char *home, const char *path)
+{
+	size_t n = home ? strlen(home) : 0;
+
+	if (!n || !path_within(path, home) || path[n] != '/')
+		return NULL;
+	for (const struct protected_set *s = protected_sets; s->word; s++) {
+		if (s->names == protect_git || !files_has_word(f, F_FILES_PROTECT, s->word))
+			continue;
+		for (size_t i = 0; s->names[i]; i++)
+			if (is_in_name(path + n + 1, s->names[i]))
+				return s->word;
+	}
+	return NULL;
+}
+
+/* In what is held of a repository, or a folder of it that has something to hold. */
+static bool is_in_git(struct files *f, const char *path)
+{
+	static const char name[] = "/.git/";
+
+	for (const char *at = strstr(path, name); at; at = strstr(at + 1, name)) {
+		const char *git = arena_strndup(f->plan->arena, path,
+						(size_t)(at - path) + sizeof(name) - 2);
+
+		for (size_t i = 0; git && protect_git_folder_names[i]; i++) {
+			const char *held = files_below(f, git, protect_git_folder_names[i]);
+
+			if (path_within(path, held) || path_within(held, path))
+				return true;
+		}
+		if (!git || path_within(path, files_below(f, git, "worktrees")))
+			return true;
+	}
+	return false;
+}
+
+const char *files_find_set(struct files *f, const char *path)
+{
+	const struct plan_request *r = f->request;
+	const char *set = find_set_of_home(f, r->home, path);
+
+	if (!set)
+		set = find_set_of_home(f, r->own_home, path);
+	for (size_t i = 0; !set && i < r->n_held_links; i++)
+		if (path_within(path, r->held_links[i].path))
+			set = r->held_links[i].set;
+	if (!set && files_has_word(f, F_FILES_PROTECT, "git") && is_in_git(f, path))
+		set = "git";
+	return set;
+}
+
 static bool is_pattern(const char *path)
 {
 	return strchr(path, '*') != NULL;
@@ -286,6 +347,11 @@ static int mask_credential(struct files *f, const char *path)
 	bool is_shown = files_is_within(f, F_FILES_WRITE, path) ||
 			files_is_within(f, F_FILES_READ, path);
 
+	if (f->unnamed && path_within(f->unnamed, path))
+		return err_set(f->err, CORDON_E_HOST,
+			       "the working directory '%s' lies in '%s', where credentials are: "
+			       "nobody has named it; work elsewhere (--cwd), or name it by --read, "
+			       "by --write or in a policy", f->unnamed, path);
 	if (root && is_shown && strcmp(root, path) != 0)
 		return err_set(f->err, CORDON_E_HOST,
 			       "'%s' is a root inside '%s', which is closed in the root "

@@ -11,6 +11,7 @@ struct files {
 	struct plan *plan;
 	struct cordon_err *err;
 	struct map protected;	/* paths that are mounted over themselves */
+	const char *unnamed;	/* the writable root that nobody named, or NULL */
 	bool whole;		/* "/" itself is a readable root */
 	bool in_place;		/* no mount namespace: only rights hold, on the host's own tree */
 	bool failed;		/* out of memory: said once, at the end */
@@ -30,6 +31,9 @@ const struct field_value *files_list(const struct files *f, enum field_id id);
 bool files_has_word(const struct files *f, enum field_id id, const char *word);
 /* Is the path a root of the list, or below one? */
 bool files_is_within(const struct files *f, enum field_id id, const char *path);
+
+/* The set of files.protect that holds a place of which a part, or which, is this; or NULL. */
+const char *files_find_set(struct files *f, const char *path);
 
 /* In this order, behind everything that they cut. */
 int files_add_protected(struct files *f) MUST_USE;

@@ -151,6 +151,8 @@ struct plan {
 	unsigned enforced, lacking;	/* bits of enum protection */
 	unsigned waived;		/* those of them that a full plan would have */
 	const char *kept_root;		/* a writable one that is only read, or NULL */
+	const char *kept_by;		/* the set of files.protect that holds it; NULL: it is the
+					 * system's */
 	bool bare;			/* nothing is enclosed; the rest does not count */
 	bool session;			/* many commands, named later, and not argv */
 

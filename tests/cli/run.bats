@@ -1156,6 +1156,73 @@ has_guard() {
 	[ "$("$cordon" run -w "$HOME/.aws" -- cat "$HOME/.aws/credentials")" = secret ]
 }
 
+@test "a folder of credentials is no root because somebody stands there" {
+	export HOME=$BATS_TEST_TMPDIR/stand
+	mkdir -p "$HOME"/.ssh/sub "$HOME"/.config/gh "$HOME"/.gnupg elsewhere
+	for folder in .ssh .ssh/sub .config/gh .gnupg; do
+		cd "$HOME/$folder"
+		echo secret >key
+		run -125 "$cordon" run -- cat key
+		[[ "$output" == *"the working directory '$HOME/$folder' lies in '$HOME/"*"--read"* ]]
+		[[ "$output" != *secret* ]]
+		# Who names it means it.
+		run -0 "$cordon" run --write . -- sh -c 'cat key; touch made'
+		[ "$output" = secret ]
+		[ -e made ]
+		run "$cordon" run --read . -- sh -c 'cat key; touch more'
+		[[ "$output" == secret* ]]
+		[ ! -e more ]
+		printf '[files]\nwrite = ["."]\n' >p.toml
+		run -0 "$cordon" run --policy p.toml -- cat key
+		[ "$output" = secret ]
+		run -0 "$cordon" run --cwd "$HOME" -- ls
+	done
+	# By what a link of HOME, or a variable, leads to as well.
+	mkdir -p "$HOME/dots/aws" "$HOME/other"
+	ln -s dots/aws "$HOME/.aws"
+	cd "$HOME/dots/aws"
+	run -125 "$cordon" run -- true
+	cd "$HOME/other"
+	GNUPGHOME=$HOME/other run -125 "$cordon" run -- true
+	run -0 "$cordon" run -- true
+	# The folder above has it closed, as ever.
+	cd "$HOME"
+	run -1 "$cordon" run -- cat .ssh/key
+}
+
+@test "a protected folder is no writable root because somebody stands there" {
+	export HOME=$BATS_TEST_TMPDIR/stand
+	mkdir -p "$HOME"/.claude/hooks "$HOME"/.config/systemd/user "$HOME"/p "$HOME"/.codex/worktrees/p
+	git init -q "$HOME/p"
+	kept() {
+		cd "$HOME/$1"
+		run "$cordon" run -- touch made
+		[ "$status" -ne 0 ]
+		[ ! -e made ]
+		[[ "$output" == *"'$HOME/$1' is held by files.protect ($2): it can be read; --write"* ]]
+		run -0 "$cordon" run -- ls
+		run -0 "$cordon" run --write . -- touch made
+		[ -z "$output" ]
+		[ -e made ]
+	}
+	kept p/.git/hooks git
+	kept p/.git/info git
+	kept .claude agent-config
+	kept .claude/hooks agent-config
+	kept .config/systemd/user shell-rc
+	# Not what can be written from above, nor a project that lies there.
+	for folder in p/.git p/.git/refs .codex/worktrees/p p; do
+		cd "$HOME/$folder"
+		run -0 "$cordon" run -- touch made
+		[ -z "$output" ]
+	done
+	# Nor where a policy holds nothing.
+	cd "$HOME/.claude/hooks"
+	printf '[files]\nprotect = []\n' >../../none.toml
+	run -0 "$cordon" run --policy ../../none.toml -- touch unheld
+	[ -z "$output" ]
+}
+
 @test "what a policy that nobody named opens is told" {
 	export HOME=$BATS_TEST_TMPDIR/home
 	mkdir -p "$HOME" ../beside
@@ -1207,8 +1274,8 @@ has_guard() {
 	told() {
 		local output=
 		mkdir -p "$(dirname "$1")"
-		printf -- "$2" >"$1"
-		run "$cordon" run "${@:3}" -- true
+		printf '%b' "$2" >"$1"
+		run "$cordon" run -- true
 		rm -r "${1%%/*}"
 		[ "$status" -eq 0 ]
 		[ "$(grep -cF "/$1, $public" <<<"$output")" -eq 1 ]
