@@ -1,6 +1,8 @@
 /* Accounts; see accounts.h. */
 #include "lib/accounts.h"
 
+#include <unistd.h>
+
 #include "base/fd.h"
 #include "base/limits.h"
 
@@ -38,4 +40,17 @@ bool account_find(struct arena *a, account_fits_fn *fits, const void *arg, struc
 		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 	}
 	return false;
+}
+
+static bool is_caller(const struct account *a, const void *arg UNUSED)
+{
+	return a->uid == geteuid();
+}
+
+const char *account_find_home(struct arena *a)
+{
+	struct account own;
+
+	return account_find(a, is_caller, NULL, &own) ?
+		       arena_strndup(a, own.home.s, own.home.n) : NULL;
 }

@@ -14,5 +14,7 @@ struct account {
 /* The first for which `fits` says so, in an arena; false: there is none. */
 typedef bool account_fits_fn(const struct account *a, const void *arg);
 bool account_find(struct arena *a, account_fits_fn *fits, const void *arg, struct account *ret);
+/* The caller's home as the machine knows it, whatever HOME says; NULL: it knows none. */
+const char *account_find_home(struct arena *a);
 
 #endif

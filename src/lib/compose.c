@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "lib/accounts.h"
 #include "lib/settings.h"
 #include "lib/warn.h"
 #include "policy/covering.h"
@@ -328,17 +329,6 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 	return 0;
 }
 
-static const char *user_ceiling(struct composition *c)
-{
-	const char *config = getenv("XDG_CONFIG_HOME");
-
-	if (config && config[0] == '/')
-		return arena_printf(&c->arena, "%s/cordon/cordon.toml", config);
-	if (c->home && c->home[0] == '/')
-		return arena_printf(&c->arena, "%s/" USER_CEILING, c->home);
-	return NULL;
-}
-
 /* A value may be made of what the ceiling lets in, and of nothing else of the caller's. */
 static int check_templates(struct composition *c, const struct section *s,
 			   const struct field_value *pass)
@@ -372,7 +362,9 @@ static int compose_ceiling(struct composition *c, const char *path)
 	struct policy ceiling;
 	struct stat st;
 
-	if (!path || (lstat(path, &st) < 0 && err_is_absence()))
+	if (!path)
+		return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
+	if (lstat(path, &st) < 0 && err_is_absence())
 		return 0;
 	if (compose_file(c, path, "cordon", &ceiling) < 0)
 		return -1;
@@ -386,6 +378,25 @@ static int compose_ceiling(struct composition *c, const char *path)
 	if (policy_tighten(&c->policy, &ceiling, &c->cuts, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	return 0;
+}
+
+/* Below HOME, or below what the machine says where there is none, as in cron and units: there
+ * is no run without it.  `~` is then what it is found by. */
+static int compose_user_ceiling(struct composition *c)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = c->home, *path;
+	int rc;
+
+	if (config && config[0] == '/') {
+		path = arena_printf(&c->arena, "%s/cordon/cordon.toml", config);
+		return compose_ceiling(c, path);
+	}
+	if (!c->home || c->home[0] != '/')
+		c->home = account_find_home(&c->arena);
+	path = c->home ? arena_printf(&c->arena, "%s/" USER_CEILING, c->home) : NULL;
+	rc = c->home ? compose_ceiling(c, path) : 0;
+	c->home = home;
+	return rc;
 }
 
 int compose_defaults(struct composition *c)
@@ -479,7 +490,7 @@ int compose_all(struct composition *c, const struct cordon_request *req)
 		return -1;
 	if (!req->ceilings)
 		return 0;
-	if (compose_ceiling(c, user_ceiling(c)) < 0)
+	if (compose_user_ceiling(c) < 0)
 		return -1;
 	return compose_ceiling(c, MACHINE_CEILING);
 }

@@ -108,18 +108,12 @@ static int list_file_roots(struct composition *c, struct plan_request *r, struct
 	return 0;
 }
 
-static bool is_caller(const struct account *a, const void *arg UNUSED)
-{
-	return a->uid == geteuid();
-}
-
-/* The caller's home as the machine knows it: HOME may be unset, or another's. */
+/* HOME may be unset, or another's. */
 static int find_own_home(struct composition *c, const char **ret, struct cordon_err *err)
 {
-	struct account own;
+	const char *home = account_find_home(&c->arena);
 
-	return account_find(&c->arena, is_caller, NULL, &own) ?
-		       path_resolve(&c->arena, own.home, "/", ret, err) : 0;
+	return home ? path_resolve(&c->arena, str_from(home), "/", ret, err) : 0;
 }
 
 static int find_homes(struct composition *c, struct plan_request *r, struct cordon_err *err)

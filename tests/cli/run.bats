@@ -1349,6 +1349,34 @@ has_guard() {
 	[ -e .config/cordon/cordon.toml ]
 }
 
+@test "the user's ceiling holds without HOME, too" {
+	unshare --map-root-user --mount true || skip "no user namespace here"
+	mkdir -p etc home/.config/cordon other/cordon work
+	cp /etc/group /etc/ld.so.cache etc
+	echo "root:x:0:0::$PWD/home:/bin/sh" >etc/passwd
+	printf '[files]\ndeny = ["~/x"]\n[limits]\nprocesses = 7\n' >home/.config/cordon/cordon.toml
+	printf '[limits]\nprocesses = 8\n' >other/cordon/cordon.toml
+	echo 'mount --bind etc /etc && cd work && exec "$@"' >script
+	limit() {
+		run -0 unshare --map-root-user --mount sh script env "$@" "$cordon" explain
+		sed -n 's,^limits.processes  *\([0-9]*\) .*,\1,p' <<<"$output" | head -n 1
+	}
+	unset XDG_CONFIG_HOME
+	[ "$(limit -u HOME)" = 7 ]
+	[ "$(limit HOME=)" = 7 ]
+	[ "$(limit HOME=home)" = 7 ]
+	# Its ~ is where it lies.
+	run -0 unshare --map-root-user --mount sh script env -u HOME "$cordon" explain
+	grep -q "^files.deny  *$PWD/home/x " <<<"$output"
+	# A HOME that is set is meant, and so is another place.
+	[ "$(limit HOME="$PWD")" = 1024 ]
+	[ "$(limit -u HOME XDG_CONFIG_HOME="$PWD/other")" = 8 ]
+	# Without it there is no run.
+	echo '[' >home/.config/cordon/cordon.toml
+	run -2 unshare --map-root-user --mount sh script env -u HOME "$cordon" run -- true
+	[[ "$output" == *"/home/.config/cordon/cordon.toml:"* ]]
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
