@@ -153,7 +153,8 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 	c->sources = sources;
 	if (fd_read_file(path, MAX_SOURCE_BYTES, &c->arena, &ret->text, &err) < 0)
 		return diag_error(&c->diags, (struct place){ c->option, 0, 0 },
-				  "%s; name a policy that can be read", err.msg);
+				  "%s; %s", err.msg,
+				  c->unread ? c->unread : "name a policy that can be read");
 	ret->name = name;
 	c->sources[c->n_sources++] = full;
 	return 0;
@@ -354,19 +355,28 @@ static int check_templates(struct composition *c, const struct section *s,
 	return 0;
 }
 
+#define CEILING_UNREAD	"it is a ceiling, without which nothing runs: make it, and the folders " \
+			"above it, readable, or remove it"
+#define MACHINE_UNREAD	"it is the ceiling of this machine, or may be one, without which nothing " \
+			"runs: root has to make its folder, and it, readable to all"
+
 /* A ceiling that is there and cannot be read stops everything; so does a link to one that is
- * not. */
-static int compose_ceiling(struct composition *c, const char *path)
+ * not, and a folder that may hold one. */
+static int compose_ceiling(struct composition *c, const char *path, const char *unread)
 {
 	struct cordon_err err;
 	struct policy ceiling;
 	struct stat st;
+	int rc;
 
 	if (!path)
 		return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
 	if (lstat(path, &st) < 0 && err_is_absence())
 		return 0;
-	if (compose_file(c, path, "cordon", &ceiling) < 0)
+	c->unread = unread;
+	rc = compose_file(c, path, "cordon", &ceiling);
+	c->unread = NULL;
+	if (rc < 0)
 		return -1;
 	if (check_templates(c, &c->policy.base, &ceiling.base.f[F_ENV_PASS]) < 0)
 		return -1;
@@ -389,12 +399,12 @@ static int compose_user_ceiling(struct composition *c)
 
 	if (config && config[0] == '/') {
 		path = arena_printf(&c->arena, "%s/cordon/cordon.toml", config);
-		return compose_ceiling(c, path);
+		return compose_ceiling(c, path, CEILING_UNREAD);
 	}
 	if (!c->home || c->home[0] != '/')
 		c->home = account_find_home(&c->arena);
 	path = c->home ? arena_printf(&c->arena, "%s/" USER_CEILING, c->home) : NULL;
-	rc = c->home ? compose_ceiling(c, path) : 0;
+	rc = c->home ? compose_ceiling(c, path, CEILING_UNREAD) : 0;
 	c->home = home;
 	return rc;
 }
@@ -492,5 +502,5 @@ int compose_all(struct composition *c, const struct cordon_request *req)
 		return 0;
 	if (compose_user_ceiling(c) < 0)
 		return -1;
-	return compose_ceiling(c, MACHINE_CEILING);
+	return compose_ceiling(c, MACHINE_CEILING, MACHINE_UNREAD);
 }

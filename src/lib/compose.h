@@ -19,6 +19,7 @@ struct composition {
 	const char **sources;		/* the files that were read, absolute */
 	size_t n_sources, cap_sources;
 	const char *option;		/* by which those that are read now are named, or NULL */
+	const char *unread;		/* what to do where one cannot be read, or NULL */
 	const char *found;		/* the one that nobody named, or NULL */
 	/* As in a container: nobody works here next, so any policy may be made; and the
 	 * network is never the host's own. */

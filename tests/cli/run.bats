@@ -1377,6 +1377,33 @@ has_guard() {
 	[[ "$output" == *"/home/.config/cordon/cordon.toml:"* ]]
 }
 
+@test "a ceiling that cannot be read: what to do is said" {
+	unshare --map-root-user --mount setpriv --bounding-set -all true || skip "no user namespace here"
+	mkdir -p etc/cordon home/.config/cordon work
+	cp /etc/passwd /etc/group /etc/ld.so.cache etc
+	cat >script <<-'EOF'
+		mount --bind etc /etc && cd work &&
+			exec setpriv --bounding-set -all --inh-caps -all "$@"
+	EOF
+	export HOME=$PWD/home
+	inside() {
+		run "$1" unshare --map-root-user --mount sh script "$cordon" explain
+	}
+	unset XDG_CONFIG_HOME
+	inside -0
+	chmod 0 etc/cordon
+	inside -2
+	[[ "$output" == *"'/etc/cordon/cordon.toml': Permission denied; it is the ceiling of this machine,"*"root has to make"* ]]
+	[[ "$output" != *"name a policy"* ]]
+	chmod 755 etc/cordon
+	echo >home/.config/cordon/cordon.toml
+	chmod 0 home/.config/cordon/cordon.toml
+	inside -2
+	[[ "$output" == *"/home/.config/cordon/cordon.toml': Permission denied; it is a ceiling, "*"or remove it"* ]]
+	chmod 600 home/.config/cordon/cordon.toml
+	inside -0
+}
+
 @test "caches of the caller are not in the way" {
 	export HOME=$BATS_TEST_TMPDIR/cached
 	mkdir -p "$HOME/.npm/_cacache/tmp" "$HOME/.cache/go-build/00" "$HOME/.cache/pip/wheels"
