@@ -45,6 +45,9 @@ int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WH
 		return refuse(why, "names no host: write HOST:PORT:ADDR:PORT");
 	if (host_parse(host, &r.host, why) < 0)
 		return -1;
+	if (!r.host.is_addr && strcmp(r.host.name, HOST_OF_MACHINE) == 0)
+		return refuse(why, "names this machine as the inside calls it, which leads to the "
+				   "ports of --host-port and nowhere else");
 	if (!parse_port(port, &r.port) || !parse_port(text, &r.to_port))
 		return refuse(why, "has a port that is no number from 1 to 65535");
 	if (str_starts(addr, "[") && str_ends(addr, "]"))

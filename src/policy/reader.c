@@ -364,11 +364,13 @@ static int item_host(struct reader *r, enum field_id id, struct str text, struct
 		return diag_error(r->diags, ret->at, shown ? "%s: '%.*s' %s" : "%s: %.*s%s",
 				  fields[id].key, STR_FMT(shown ? text : STR("")), why);
 	}
-	if (id == F_NETWORK_ALLOW && rule->form == HOST_EXACT &&
+	if ((id == F_NETWORK_ALLOW || id == F_NETWORK_UDP_ALLOW) && rule->form == HOST_EXACT &&
 	    str_is(rule->name, HOST_OF_MACHINE))
-		return diag_error(r->diags, ret->at,
-				  "%s: '%.*s' can never match; list the port in network.host_ports",
-				  fields[id].key, STR_FMT(text));
+		return diag_error(r->diags, ret->at, "%s: '%.*s' can never match; %s",
+				  fields[id].key, STR_FMT(text),
+				  id == F_NETWORK_ALLOW ? "list the port in network.host_ports" :
+							  "no datagram leads to this machine: "
+							  "remove it");
 	ret->host = rule;
 	return 0;
 }

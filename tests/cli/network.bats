@@ -85,6 +85,7 @@ sys.exit(not (f['net'] and f['tproxy']))"
 	check --connect-to a.example:443:b.example:1
 	check --connect-to a.example:443:::1:1
 	check --connect-to a.example:0:127.0.0.1:1
+	check --connect-to host.cordon.internal:80:127.0.0.1:1
 	cordon run --connect-to a:1:127.0.0.1:1 --connect-to A.:1:127.0.0.1:2 -- true
 	is "$status" 2
 	has "$err" "again"

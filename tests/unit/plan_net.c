@@ -343,6 +343,7 @@ static void test_reroutes(void)
 		{ "a..test:1:127.0.0.1:1", NULL, NULL, 0, 0 },
 		{ "a.test:1:127.1:1", NULL, NULL, 0, 0 },
 		{ "*.test:1:127.0.0.1:1", NULL, NULL, 0, 0 },
+		{ "Host.Cordon.Internal.:80:127.0.0.1:1", NULL, NULL, 0, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

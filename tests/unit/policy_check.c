@@ -97,6 +97,10 @@ static void test_dead_allow_rules(void)
 		  "f:2:15: network.allow: 'Host.Cordon.Internal:80' can never match; list the port "
 		  "in network.host_ports\n",
 		  NULL },
+		{ "[network]\nudp_allow = [\"a.example:1\", \"HOST.cordon.internal.:5000\"]\n",
+		  "f:2:29: network.udp_allow: 'HOST.cordon.internal.:5000' can never match; no "
+		  "datagram leads to this machine: remove it\n",
+		  NULL },
 		{ "[network]\nudp_allow = [\"a.example:1\", \"b:1\"]\ndeny = [\"*.example\"]\n",
 		  "f:2:14: network.udp_allow: 'a.example:1' can never match, since network.deny "
 		  "has '*.example'; remove one\n",
