@@ -179,6 +179,17 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 	cordon check harness.md
 	is "$status" 1
 	is "$err" "harness.md:3:1: 'allowed_domains' would be ignored here; write it into 'network'"
+	printf -- '---\nsandbox:\n  network:\n    allowed_domains: [a.example]\n---\n' >harness.md
+	cordon check harness.md
+	is "$status" 1
+	is "$err" "harness.md:4:22: 'allowed_domains' would be ignored here; write it into 'network' at the top"
+	printf -- '---\nagents:\n  - sandbox:\n      allowed_domains: [a.example]\n---\n' >harness.md
+	cordon check harness.md
+	is "$status" 1
+	# Of another tool.
+	printf -- '---\ntools:\n  search:\n    allowed_domains: [a.example]\n---\n' >harness.md
+	cordon check harness.md
+	is "$status" 0
 	printf 'blocked_commands = ["curl"]\nmode = "fast"\n' >config.toml
 	cordon check --dialect openharness config.toml
 	is "$status" 1

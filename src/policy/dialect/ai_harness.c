@@ -58,6 +58,26 @@ int dialect_add_domain(struct reader *r, struct str text, struct place at)
 	return take_domain(r, text, at, NULL);
 }
 
+/* A list of domains that is not where the original reads it would leave the network public.
+ * What other tables call so may be anything: domains of a tool that searches. */
+static void refuse_elsewhere(struct reader *r, const struct value *in, const struct value *network)
+{
+	for (size_t i = 0; in->kind == VALUE_ARRAY && i < in->array.n; i++)
+		refuse_elsewhere(r, &in->array.items[i], network);
+	for (size_t i = 0; in->kind == VALUE_TABLE && i < in->table.n; i++) {
+		const struct member *m = &in->table.members[i];
+		const struct value *domains = value_find(&m->value, "allowed_domains");
+
+		if (&m->value == network)
+			continue;
+		if (domains && (str_is(m->key, "network") || str_is(m->key, "sandbox")))
+			diag_error(r->diags, reader_at(r, domains),
+				   "'allowed_domains' would be ignored here; write it into "
+				   "'network' at the top");
+		refuse_elsewhere(r, &m->value, network);
+	}
+}
+
 static void ai_harness_read(struct reader *r, const struct value *root)
 {
 	static const char *const known[] = { "allowed_domains", NULL };
@@ -71,6 +91,7 @@ static void ai_harness_read(struct reader *r, const struct value *root)
 		return;
 	}
 	read_check_top(r, root, "network", known);
+	refuse_elsewhere(r, root, network);
 	if (network && network->kind != VALUE_NULL &&
 	    read_expect(r, network, VALUE_TABLE, "network"))
 		read_check_keys(r, network, known, " in network");
