@@ -186,7 +186,8 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 {
 	/* Fields after the name, counted from the state, see proc_pid_stat(5). */
-	enum { PARENT = 1, MINFLT = 7, CMAJFLT = 10, UTIME = 11, CSTIME = 14, SIZE = 20, RESIDENT, N_FIELDS };
+	enum { PARENT = 1, MINFLT = 7, CMAJFLT = 10, UTIME = 11, CSTIME = 14, SIZE = 20,
+	       RESIDENT, N_FIELDS };
 	cleanup_fd int fd = open_file(proc_fd, pid, "stat");
 	char text[1024];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);

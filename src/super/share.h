@@ -27,7 +27,7 @@ struct share_job {
 };
 
 struct share_answer {
-	int64_t bytes;			/* anonymous and shared memory; at least, if over the limit */
+	int64_t bytes;			/* anonymous and shared memory; if over, at least */
 	int64_t faults;			/* page faults of the tree until then */
 	int64_t cpu_us;			/* what it took the looker */
 };

@@ -1318,9 +1318,16 @@ has_guard() {
 	opened+=", *:443 (network.allow), 10.1.0.0/16:5432 (network.allow)"
 	opened+=", 127.0.0.1 (network.allow), 128.0.0.0/2 (network.allow), fe80::1 (network.allow);"
 	[[ "$stderr" == *"opens $opened"* ]]
+	# Nor is it to do without a protection, or leave what is run outside unprotected.
+	printf 'may_lack = ["cgroup"]\n[files]\nprotect = ["git", "./a"]\n' >plain.toml
+	cat cordon.toml >>plain.toml
+	mv plain.toml cordon.toml
+	run "$cordon" run -- true
+	[[ "$output" == *', cgroup (may_lack), what agent-config holds (files.protect), '* ]]
+	[[ "$output" == *', what shell-rc holds (files.protect);'* ]]
 	# What leads nowhere needs no word; a server inside can be reached all the same.
 	run "$cordon" run --network no-network -- true
-	[[ "$output" == *' ${BAR} (env.set), 8080 (network.expose);'* ]]
+	[[ "$output" == *' ${BAR} (env.set), 8080 (network.expose), '* ]]
 	[[ "$output" != *"(network.allow)"* ]]
 	rm cordon.toml
 }
@@ -2705,10 +2712,10 @@ for name in "full", "later":
 		CONNECTION_STRING WEBHOOK_URL ADMIN_KEY SERVICE_KEY AUTH_KEY LICENSE_KEY SERPAPI_KEY
 		PASS SECRETS ACCESSTOKEN AUTHTOKEN CLIENTSECRET STRIPE_SECRETKEY MYPRIVATEKEY
 		TWITTER_APISECRET MYSQLPASSWORD rootpasswd AWS_CREDENTIALS GIT_ASKPASS
-		GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
-		HTTP_AUTHORIZATION"
+		GIT_CONFIG_PARAMETERS HTTP_AUTHORIZATION"
 	plain="MYAPP_TOKEN MAX_TOKENS NPM_TOKEN_FILE SSH_KEY_FILE GPG_KEY CACHE_KEY SUPABASE_ANON_KEY KEYMAP
 		GITHUB_TOKEN_FILE PASSWORD_STORE_DIR PASSED SECRETSDIR TOKEN_ID AUTH_KEY_FILE GIT_CONFIG_GLOBAL
+		GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
 		BUNDLE_BUILD__NOKOGIRI BUNDLE_PATH TOKENIZERS_PARALLELISM WEBHOOK_PORT
 		COMPOSER_HOME CLAUDE_CODE_MAX_OUTPUT_TOKENS OPENAI_MAX_TOKENS HOST_PWD"
 	for name in $secrets; do
