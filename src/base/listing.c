@@ -1,7 +1,6 @@
 /* The names in a folder; see listing.h. */
 #include "base/listing.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -35,13 +34,18 @@ static bool lists_all(int dir)
 	return false;
 }
 
+static unsigned char small(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
 /* FNV-1a of the name in small letters, cut to the marks there are. */
 static size_t mark_of(struct str name)
 {
 	uint32_t hash = 2166136261u;
 
 	for (size_t i = 0; i < name.n; i++)
-		hash = (hash ^ (uint32_t)tolower((unsigned char)name.s[i])) * 16777619u;
+		hash = (hash ^ small(name.s[i])) * 16777619u;
 	return (hash ^ hash >> 16) % (64 * LISTING_MARKS);
 }
 

@@ -283,6 +283,7 @@ struct listed {
 struct home {
 	const char *path;
 	int dir;
+	struct listing names;		/* next to all end here */
 	struct listed *folders;
 };
 
@@ -306,11 +307,13 @@ static const struct listing *list(struct search *s, struct home *home, struct st
 {
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 				.resolve = RESOLVE_NO_SYMLINKS };
-	struct listed *l = folder_of(s, home, path);
+	struct listed *l = path.n ? folder_of(s, home, path) : NULL;
 
-	if (l && ++l->n_asked == (path.n ? FEW_NAMES : 1)) {
-		cleanup_fd int dir = (int)syscall(SYS_openat2, home->dir, path.n ? l->path : ".",
-						  &how, sizeof(how));
+	if (!path.n)
+		return &home->names;
+	if (l && ++l->n_asked == FEW_NAMES) {
+		cleanup_fd int dir = (int)syscall(SYS_openat2, home->dir, l->path, &how,
+						  sizeof(how));
 
 		listing_read(&l->names, dir);
 	}
@@ -436,6 +439,7 @@ static int read_links(struct search *s, const char *path)
 		return 0;	/* no links, then */
 	if (dir < 0)
 		return err_sys(s->err, CORDON_E_HOST, "cannot look for links in '%s'", path);
+	listing_read(&home.names, dir);
 	return locate_all(s, follow, &home);
 }
 
