@@ -1,7 +1,7 @@
 /* What a policy that nobody named opens; see warn.h.
  *
  * Whoever gets a project gets its policy with it: what that opens of the caller's own is not to
- * go unseen.
+ * go unseen.  What it does without (may_lack) is told where that is not there.
  */
 #include "lib/warn.h"
 
@@ -90,7 +90,6 @@ static bool opens_much(const struct found *f, enum field_id id, const struct ite
 	case F_NETWORK_HOST_PORTS:
 	case F_NETWORK_EXPOSE:
 	case F_NETWORK_UDP_ALLOW:
-	case F_MAY_LACK:
 		return true;
 	case F_NETWORK_ALLOW:
 		return opens_hosts(f->s, item->host);
@@ -180,7 +179,7 @@ static void put_lists(const struct found *f)
 	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_SOCKETS,
 					     F_ENV_PASS, F_ENV_SET, F_NETWORK_HOST_PORTS,
 					     F_NETWORK_EXPOSE, F_NETWORK_UDP_ALLOW,
-					     F_NETWORK_ALLOW, F_MAY_LACK };
+					     F_NETWORK_ALLOW };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		for (size_t k = 0; k < f->s->f[ids[i]].n; k++) {
