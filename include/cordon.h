@@ -61,12 +61,13 @@ struct cordon_setting {
 /* Which policy is asked about.  Pointers are borrowed for the call. */
 struct cordon_request {
 	size_t size;				/* sizeof(struct cordon_request) */
-	/* Policy files, composed by intersect; named from here, whatever `cwd` is. */
+	/* Policy files, composed by intersect. */
 	const char *const *files;
 	size_t n_files;
 	const char *dialect;			/* of all of them; NULL: found out for each */
-	/* Where the command works, whose policy is looked for, and what is writable by default;
-	 * NULL: here.  The caller's word: not one to take from a command. */
+	/* Where the command works; NULL: in the current directory of the process, which is what
+	 * is writable by default, and where a policy is looked for, whatever this says: it
+	 * opens nothing, so it must be shown inside. */
 	const char *cwd;
 	bool discover;				/* without files, look for the project's policy */
 	bool ceilings;				/* compose the user's and the machine's in */

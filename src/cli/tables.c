@@ -68,8 +68,7 @@ const struct option options[] = {
 	{ "--block-command", 0, "PATTERN", IN_RUNS | IN_TRIAL, SET(CORDON_ADD, "commands.block"),
 	  "a command that may not be executed; repeatable" },
 	{ "--cwd", 0, "DIR", IN_RUNS, OPT_CWD, 0, NULL,
-	  "run as from this directory: it is where the command works, and what is writable by "
-	  "default" },
+	  "where the command works; opens nothing: it must be shown inside" },
 	{ "--to", 0, "DIALECT", IN_CONVERT, OPT_TO, 0, NULL, "the dialect to write" },
 	{ "--resolves-to", 0, "ADDR", IN_MATCH, OPT_RESOLVES_TO, 0, NULL,
 	  "judge names as if they resolved to this; repeatable" },

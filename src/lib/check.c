@@ -46,8 +46,7 @@ static enum host_cgroup probe_scope(void)
 /* The defaults, too, but for a root that is only where the caller stands. */
 static int fill_defaults(struct composition *c)
 {
-	if (!c->policy.base.f[F_FILES_WRITE].set && strcmp(c->cwd, "/") == 0)
-		read_list_start(&c->policy.base, F_FILES_WRITE, (struct place){ "default", 0, 0 });
+	compose_leave_out_top(c);
 	return compose_defaults(c);
 }
 

@@ -83,8 +83,8 @@ void composition_release(struct composition *c)
 
 struct reader compose_reader(struct composition *c, struct policy *p, const char *file)
 {
-	return (struct reader){ .policy = p, .diags = &c->diags, .file = file, .base_dir = c->cwd,
-				.cwd = c->cwd, .home = c->home, .written = &c->written,
+	return (struct reader){ .policy = p, .diags = &c->diags, .file = file, .base_dir = c->here,
+				.cwd = c->here, .home = c->home, .written = &c->written,
 				.env = read_env };
 }
 
@@ -102,7 +102,7 @@ static bool holds_descriptors(struct composition *c, const char *folder)
 }
 
 /* The directory of a file: what its relative paths start from.  A text that came in by a
- * descriptor lies nowhere, so there it is where the run works. */
+ * descriptor lies nowhere, so there it is where we are. */
 static const char *directory_of(struct composition *c, const char *file)
 {
 	const char *full = path_normal(&c->arena, str_from(file), c->here), *folder;
@@ -113,7 +113,7 @@ static const char *directory_of(struct composition *c, const char *file)
 	if (slash == full)
 		return "/";
 	folder = arena_strndup(&c->arena, full, (size_t)(slash - full));
-	return folder && holds_descriptors(c, folder) ? c->cwd : folder;
+	return folder && holds_descriptors(c, folder) ? c->here : folder;
 }
 
 int compose_text(struct composition *c, const struct source *src, const struct dialect *dialect,
@@ -142,7 +142,6 @@ int compose_read_source(struct composition *c, const char *path, struct source *
 {
 	struct cordon_err err;
 	const char *name = arena_strndup(&c->arena, path, strlen(path));
-	/* As every file of the command line: from here, not from --cwd. */
 	const char *full = path[0] == '/' ? name : path_join(&c->arena, c->here, path);
 	const char **sources = arena_grow(&c->arena, c->sources, c->n_sources, &c->cap_sources,
 					  sizeof(*sources));
@@ -317,7 +316,7 @@ static int compose_project(struct composition *c, const struct cordon_request *r
 	if (req->n_files || !req->discover)
 		return compose_files(c, req, "--policy");
 	for (size_t i = 0; project_policies[i]; i++) {
-		if (find_above(c, c->cwd, project_policies[i], &c->found) < 0)
+		if (find_above(c, c->here, project_policies[i], &c->found) < 0)
 			return -1;
 		if (!c->found)
 			continue;
@@ -407,6 +406,12 @@ static int compose_user_ceiling(struct composition *c)
 	rc = c->home ? compose_ceiling(c, path, CEILING_UNREAD) : 0;
 	c->home = home;
 	return rc;
+}
+
+void compose_leave_out_top(struct composition *c)
+{
+	if (!c->policy.base.f[F_FILES_WRITE].set && strcmp(c->here, "/") == 0)
+		read_list_start(&c->policy.base, F_FILES_WRITE, (struct place){ "default", 0, 0 });
 }
 
 int compose_defaults(struct composition *c)

@@ -11,8 +11,8 @@
 struct composition {
 	struct arena arena;
 	struct diags diags;
-	const char *cwd;		/* absolute, links followed */
-	const char *here;		/* where this process is: from here files are named */
+	const char *here;		/* where this process is: policies and roots start here */
+	const char *cwd;		/* where the command works; absolute, links followed */
 	const char *home;		/* or NULL */
 	struct written_paths written;	/* of roots, in all that was read */
 	struct cuts cuts;		/* what composing took away */
@@ -69,6 +69,9 @@ int compose_again(struct composition *c, const struct composition *from, struct 
 		  struct cordon_err *err) MUST_USE;
 /* Behind compose_again() and what was added: defaults and ceilings. */
 int compose_finish(struct composition *c) MUST_USE;
+/* By default the current directory is a writable root: where that is all there is, it is none.
+ * For what does without, before the defaults are filled in. */
+void compose_leave_out_top(struct composition *c);
 /* Fill what nobody said. */
 int compose_defaults(struct composition *c) MUST_USE;
 /* A reader over the composition's policy. */

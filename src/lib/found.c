@@ -102,7 +102,7 @@ static bool opens_much(const struct found *f, enum field_id id, const struct ite
 		return true;
 	if (id == F_FILES_READ)
 		return f->r->home && path_within(f->r->home, path);
-	return !is_beside(path, f->c->found) && !path_within(path, f->c->cwd);
+	return !is_beside(path, f->c->found) && !path_within(path, f->c->here);
 }
 
 static bool is_found(const struct found *f, struct place at)

@@ -84,15 +84,15 @@ static int walk(struct search *s, const char *path)
 	return 0;
 }
 
-/* As the caller's shell calls it; what leads elsewhere is another place. */
-static int walk_to_cwd(struct search *s, const struct cordon_request *req)
+/* By another name of this place; what leads elsewhere is another one. */
+static int walk_to(struct search *s, const char *path, const char *place)
 {
-	const char *path = req->cwd ? req->cwd : getenv("PWD"), *real;
 	struct cordon_err ignored;
+	const char *real;
 
-	if (!path || path[0] != '/' || strcmp(path, s->c->cwd) == 0 ||
+	if (!path || path[0] != '/' || strcmp(path, place) == 0 ||
 	    path_resolve(&s->c->arena, str_from(path), "/", &real, &ignored) < 0 ||
-	    strcmp(real, s->c->cwd) != 0)
+	    strcmp(real, place) != 0)
 		return 0;
 	return walk(s, path);
 }
@@ -107,5 +107,8 @@ int links_find(struct composition *c, const struct cordon_request *req, struct p
 	for (size_t i = 0; i < c->written.n; i++)
 		if (walk(&s, c->written.items[i]) < 0)
 			return -1;
-	return walk_to_cwd(&s, req);
+	/* As the caller's shell calls it. */
+	if (walk_to(&s, getenv("PWD"), c->here) < 0)
+		return -1;
+	return walk_to(&s, req->cwd, c->cwd);
 }

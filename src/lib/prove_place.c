@@ -305,8 +305,9 @@ static void add_act(struct words *w, const struct prove_place_open *o, const str
 
 static void add_run(struct words *w, const struct prove_place_open *o, const struct probe *probe)
 {
+	const char *work = prove_path(&o->place, "work");
 	const char *const words[] = { o->program, "run", "--no-policy", "--read", o->program,
-				      "--cwd", prove_path(&o->place, "work") };
+				      "--write", work, "--cwd", work };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		add_word(w, words[i]);

@@ -21,7 +21,6 @@ static int find_asked(struct composition *c, const char *path, struct plan_reque
 {
 	char here[MAX_AUDIT_PATH];
 
-	/* As every file of the command line: from here, not from --cwd. */
 	if (!getcwd(here, sizeof(here)))
 		return err_sys(err, CORDON_E_SETUP, "cannot find the working directory");
 	/* Who opens it may be elsewhere: the supervisor of a session is. */

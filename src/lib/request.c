@@ -70,7 +70,7 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 	for (size_t i = 0; i < c->n_sources; i++)
 		if (add_policy(c, r, path_normal(&c->arena, str_from(c->sources[i]), "/"), err) < 0)
 			return -1;
-	for (struct str dir = str_from(c->like_container ? "" : c->cwd); dir.n;) {
+	for (struct str dir = str_from(c->like_container ? "" : c->here); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
 			if (plan_paths_add(&c->arena, &r->policy_files,
 					   arena_printf(&c->arena, "%.*s/%s",
@@ -375,7 +375,7 @@ int request_make_roots(const struct composition *c, struct cordon_err *err)
 	for (size_t i = 0; i < write->n; i++) {
 		struct str path = write->items[i].text;
 
-		if (!str_is(path, c->cwd) && access(path.s, F_OK) < 0 && errno == ENOENT &&
+		if (!str_is(path, c->here) && access(path.s, F_OK) < 0 && errno == ENOENT &&
 		    make_folders(path, err) < 0)
 			return -1;
 	}

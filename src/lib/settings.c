@@ -176,6 +176,7 @@ static int add_write(struct composition *c, const struct field_value *more)
 	struct field_value read;
 	struct cordon_err err;
 
+	compose_leave_out_top(c);
 	if (write_out_default(c, F_FILES_WRITE) < 0)
 		return -1;
 	if (plan_paths_add(&c->arena, &c->named_roots, root->text.s, &err) < 0)

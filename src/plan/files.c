@@ -454,7 +454,7 @@ static int check_roots(struct files *f)
 
 	if (files_is_within(f, F_FILES_WRITE, "/")) {
 		err_set(f->err, CORDON_E_HOST, "files.write: '/' cannot be a writable root; name a "
-			"folder with --cwd or --write");
+			"folder with --write, or work in one");
 		/* No other root is beside one that has them all [M1]. */
 		return err_locate(f->err, files_list(f, F_FILES_WRITE)->items[0].at);
 	}

@@ -350,7 +350,7 @@ static int mask_credential(struct files *f, const char *path)
 	if (f->unnamed && path_within(f->unnamed, path))
 		return err_set(f->err, CORDON_E_HOST,
 			       "the working directory '%s' lies in '%s', where credentials are: "
-			       "nobody has named it; work elsewhere (--cwd), or name it by --read, "
+			       "nobody has named it; work elsewhere, or name it by --read, "
 			       "by --write or in a policy", f->unnamed, path);
 	if (root && is_shown && strcmp(root, path) != 0)
 		return err_set(f->err, CORDON_E_HOST,

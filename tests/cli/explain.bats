@@ -38,18 +38,22 @@ cut_line() {
 	has "$(line limits.memory)" "$place/cordon.toml:2:10"
 	cordon explain --no-policy
 	has "$(line limits.memory)" default
-	cordon explain --cwd /
-	has "$(line limits.memory)" default
 	cd /
-	cordon explain --cwd "$place/a"
-	has "$(line limits.memory)" "$place/cordon.toml:2:10"
+	cordon explain
+	has "$(line limits.memory)" default
 }
 
-@test "a relative --cwd starts from here" {
-	mkdir sub
-	cordon explain --cwd sub
-	is "$status" 0
-	is "$(line files.write)" "files.write $place/sub default"
+@test "--cwd leads to no other policy, and to no other root" {
+	mkdir -p a b
+	printf '[limits]\nmemory = "1G"\n' >a/cordon.toml
+	printf '[limits]\nmemory = "2G"\n' >b/cordon.toml
+	cd b
+	for cwd in ../a "$place/a" / .; do
+		cordon explain --cwd "$cwd"
+		is "$status" 0
+		has "$(line limits.memory)" "$place/b/cordon.toml:2:10"
+		is "$(line files.write)" "files.write $place/b default"
+	done
 }
 
 @test "a policy is named from here, and its roots start where it lies, whatever --cwd" {
@@ -61,12 +65,12 @@ cut_line() {
 	done
 	cordon explain --cwd sub --policy elsewhere/other.toml
 	has "$(line files.write)" "files.write $place/elsewhere "
-	# What lies nowhere has no folder: where the command works does.
+	# What lies nowhere has no folder: here is one.
 	cordon explain --cwd sub --policy <(cat own.toml)
-	has "$(line files.write)" "files.write $place/sub /dev/fd/"
+	has "$(line files.write)" "files.write $place /dev/fd/"
 	for from in own.toml <(cat own.toml); do
 		cordon explain --cwd sub --policy /dev/stdin <"$from"
-		has "$(line files.write)" "files.write $place/sub /dev/stdin:2:10"
+		has "$(line files.write)" "files.write $place /dev/stdin:2:10"
 	done
 	# A folder of such a name does hold it.
 	cordon explain --cwd sub --policy /proc/self/cwd/own.toml
@@ -195,12 +199,12 @@ cut_line() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	chmod 755 . && printf '[limits]\nmemory = "1G"\n' >cordon.toml
 	run setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent \
-		"$CORDON" explain --cwd "$place"
+		"$CORDON" explain
 	is "$status" 0
 	has "$output" "$place/cordon.toml:2:10"
 	chown 12345 cordon.toml
 	run setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent \
-		"$CORDON" explain --cwd "$place"
+		"$CORDON" explain
 	is "$status" 2
 }
 

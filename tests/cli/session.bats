@@ -1135,7 +1135,7 @@ time.sleep(1000)'
 	for place in shown "$(printf 'x%.0s' {1..100})"; do
 		mkdir -m 700 "$place"
 		theirs=$PWD/$place
-		id=$(XDG_RUNTIME_DIR=$theirs "$cordon" session start --cwd secret)
+		id=$(cd secret && XDG_RUNTIME_DIR=$theirs "$cordon" session start)
 		XDG_RUNTIME_DIR=$theirs "$cordon" session exec "$id" -- cat file | grep hidden
 		cp "$place/cordon/$id/about" about
 		run "$cordon" run --deny secret --env XDG_RUNTIME_DIR="$theirs" -- sh try.sh "$id"
