@@ -468,6 +468,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 		.enters = !(plan->clone_flags & CLONE_NEWPID),
 		.execs = plan->n_rules > 0,
 		.few_cpus = plan->few_cpus,
+		.disk = plan->counts_roots,
 	};
 
 	if (!caps->seccomp)

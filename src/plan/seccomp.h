@@ -32,6 +32,8 @@ struct seccomp_options {
 				 * nobody inside can make any */
 	bool execs;		/* executions are handed to the guard */
 	bool few_cpus;		/* programs stay on the CPUs that they were given */
+	bool disk;		/* what files take is counted afterwards: none takes more at once
+				 * than is written */
 	bool supervisor;	/* not for the command at all: for us, once it runs */
 };
 

@@ -422,6 +422,23 @@ static void test_arguments_decide(void)
 	arena_release(&b.arena);
 }
 
+/* Where space is counted afterwards, calls give it back or change nothing. */
+static void test_space_is_not_taken_in_advance(void)
+{
+	static const struct seccomp_options counted = { .inet = true, .disk = true };
+	static const uint64_t modes[] = { 0, 1, 2, 3, 8, 9, 0x10, 0x11, 0x20, 0x40, 0x83 };
+	struct filter f = compile(&counted);
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		struct row r = { SYS_fallocate, { 3, modes[i], 0, 9 }, 0, 0, false };
+		bool gives_back = modes[i] == 3 || modes[i] == 8;
+
+		is_int(ask_row(&f, &r, 0), gives_back ? ALLOW : ERR(EOPNOTSUPP), "mode %llx",
+		       (unsigned long long)modes[i]);
+	}
+	arena_release(&f.arena);
+}
+
 /* The kernel reads ints, so the halves above them change nothing; of a size it
  * reads both. */
 static void test_upper_halves_count_for_sizes_only(void)
@@ -729,7 +746,8 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_every_number_is_answered_as_listed), TAP(test_foreign_programs_are_killed),
-		TAP(test_arguments_decide), TAP(test_upper_halves_count_for_sizes_only),
+		TAP(test_space_is_not_taken_in_advance), TAP(test_arguments_decide),
+		TAP(test_upper_halves_count_for_sizes_only),
 		TAP(test_options_open_what_they_say), TAP(test_what_makes_names_goes_to_the_guard),
 		TAP(test_executions_go_to_the_guard), TAP(test_supervisor_executes_nothing),
 		TAP(test_every_set_of_options_compiles), TAP(test_unknown_processors_are_refused),
