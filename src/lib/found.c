@@ -80,8 +80,19 @@ struct found {
 	struct buf *line;
 };
 
-/* A folder that can be read here and there is what policies are for; a socket leads to a
- * program that is in no cordon. */
+/* Programs and what belongs to them, which holds nothing of the caller's own. */
+static bool is_software(const char *path)
+{
+	static const char *const folders[] = { "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32",
+					       "/lib64", "/nix/store" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (path_within(path, folders[i]))
+			return true;
+	return false;
+}
+
+/* What lies beyond the folder that it came with. */
 static bool opens_much(const struct found *f, enum field_id id, const struct item *item)
 {
 	const char *path = item->text.s;
@@ -100,8 +111,8 @@ static bool opens_much(const struct found *f, enum field_id id, const struct ite
 	}
 	if (is_credential(f->r, path))
 		return true;
-	if (id == F_FILES_READ)
-		return f->r->home && path_within(f->r->home, path);
+	if (id == F_FILES_READ && is_software(path))
+		return false;
 	return !is_beside(path, f->c->found) && !path_within(path, f->c->here);
 }
 
@@ -202,7 +213,8 @@ static void put_words(const struct found *f)
 		int word;
 		const char *what;
 	} rows[] = { { F_NETWORK_MODE, NETWORK_PUBLIC, "the network" },
-		     { F_NETWORK_TLS, TLS_NAME_ONLY, "other names inside TLS" } };
+		     { F_NETWORK_TLS, TLS_NAME_ONLY, "other names inside TLS" },
+		     { F_PROCESSES_DEBUG, SWITCH_TRUE, "processes to each other" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct field_value *v = &f->s->f[rows[i].id];

@@ -1259,8 +1259,19 @@ has_guard() {
 	run "$cordon" run -- true
 	warned
 	grep -qF " opens D* (env.pass), * (env.pass), 5432 (network.host_ports);" <<<"$output"
+	# Whatever lies beyond its own folder.
+	mkdir -p "$HOME/Documents" sub
+	printf '[files]\nread = ["../beside", "~/Documents", "/var/log", "/home", "sub"]\n' >cordon.toml
+	printf '[processes]\ndebug = true\n' >>cordon.toml
+	run "$cordon" run -- true
+	warned
+	for what in "processes to each other (processes.debug = true)" "${PWD%/*}/beside (files.read)" \
+		"$HOME/Documents (files.read)" "/var/log (files.read)" "/home (files.read)"; do
+		grep -qF " $what" <<<"$output"
+	done
+	! grep -qF "/sub (" <<<"$output"
 	# What projects usually say is nothing to be told.
-	printf '[files]\nwrite = ["."]\nread = ["../beside", "/opt"]\n' >cordon.toml
+	printf '[files]\nwrite = ["."]\nread = ["sub", "/opt"]\n' >cordon.toml
 	printf '[env]\npass = ["HOME", "LC_ALL"]\nset = {A = "${HOME}/a"}\n[network]\nmode = "allowlist"\n' >>cordon.toml
 	printf 'allow = ["a.test", "**.b.test:443", "1.1.1.1", "8.0.0.0/8"]\n' >>cordon.toml
 	run "$cordon" run -- true
