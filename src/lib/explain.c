@@ -202,14 +202,14 @@ static int tell_command(struct composition *c, const struct cordon_request *req,
 	struct line line = {
 		"command", STR(""), STR("may be executed"), { "commands.block", 0, 0 }, NULL
 	};
+	const struct command_place place = { str_from(c->cwd), str_from(c->home ? c->home : "") };
 
 	if (!argv)
 		return -1;
 	for (size_t i = 0; i < req->n_command; i++)
 		argv[i] = str_from(req->command[i]);
 	for (size_t i = 0; i < block->n; i++)
-		if (command_rule_matches(block->items[i].command, argv, req->n_command,
-					 str_from(c->cwd))) {
+		if (command_rule_matches(block->items[i].command, argv, req->n_command, place)) {
 			line.value = STR("may not be executed");
 			line.at = block->items[i].at;
 		}

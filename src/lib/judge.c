@@ -20,7 +20,7 @@ int judge_command(const struct policy *p, const struct judged *j, struct arena *
 	    command_text_check(rules, v->n, str_from(j->shell_text), &verdict, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n && !verdict.blocked; i++)
-		if (command_rule_matches(&rules[i], argv, j->n, STR(""))) {
+		if (command_rule_matches(&rules[i], argv, j->n, (struct command_place){ 0 })) {
 			verdict.blocked = true;
 			command_rule_message(&rules[i], verdict.message);
 		}

@@ -2,7 +2,6 @@
 #include "plan/execs.h"
 
 #include "base/program.h"
-#include "policy/command.h"
 
 void exec_view_add(struct exec_view *v, struct str name)
 {
@@ -43,7 +42,7 @@ static bool breaks(const struct plan_rule *r, const struct exec_view *v)
 {
 	for (size_t i = 0; i < v->n_names; i++) {
 		v->words[0] = v->names[i];
-		if (command_rule_matches(r->rule, v->words, v->n_words, v->cwd))
+		if (command_rule_matches(r->rule, v->words, v->n_words, v->place))
 			return true;
 	}
 	return breaks_text(r, v);
@@ -97,7 +96,7 @@ static bool take_loaded(const struct exec_view *v, struct exec_view *ret)
 	static const char *const valued[] = { "--library-path", "--inhibit-rpath", "--audit",
 					      "--preload", "--argv0", "--glibc-hwcaps-prepend",
 					      "--glibc-hwcaps-mask" };
-	struct exec_view loaded = { .cwd = v->cwd };
+	struct exec_view loaded = { .place = v->place };
 	size_t i = 1;
 
 	for (; i < v->n_words && str_starts(v->words[i], "--"); i++)

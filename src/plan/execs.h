@@ -18,6 +18,7 @@
 #define PLAN_EXECS_H
 
 #include "plan/plan.h"
+#include "policy/command.h"
 
 #define MAX_EXEC_NAMES	16
 
@@ -28,7 +29,7 @@ struct exec_view {
 	bool is_loader;				/* the dynamic loader, whatever its names */
 	struct str *words;			/* the vector; [0] is room for each name in turn */
 	size_t n_words;				/* at least 1 */
-	struct str cwd;				/* of who executes; empty: not known */
+	struct command_place place;		/* of who executes */
 };
 
 /* One more name, if it is one. */

@@ -7,12 +7,14 @@
  *
  * The program is compared by its last path component.  Options are sets: -rf
  * is -r -f is -fr is --recursive --force.  Every other word must begin an
- * operand of the command, in order: "rm -rf /" is every absolute target, and
- * "//./etc" begins with "/etc", "a/../b" and "./b" with "b"; where it is known in
- * which folder, "../../etc" does as well.  The first of them may be joined to the program
- * by a dash: git-push is `git push`.  A `*` stands for any bytes.  A pattern with
- * shell syntax in it is looked for in the text itself, white space collapsed,
- * and never matches an argument vector.
+ * operand of the command, in order, or be one word with the option before it (-C/tmp,
+ * --directory=/tmp): "rm -rf /" is every absolute target, and "//./etc" begins with
+ * "/etc", "a/../b" and "./b" with "b"; where it is known in which folder, "../../etc"
+ * does as well, and "x" where that is /etc itself; not in a folder below it.  `~` is the
+ * home as well.  The first of them may be joined to the program by a dash: git-push is
+ * `git push`, which is what git is told to do, not any operand.  A `*` stands for any
+ * bytes, alone for any argument.  A pattern with shell syntax in it is looked for in the
+ * text itself, white space collapsed, and never matches an argument vector.
  */
 #ifndef POLICY_COMMAND_H
 #define POLICY_COMMAND_H
@@ -30,6 +32,14 @@ struct command_rule {
 	bool has_operators;		/* shell syntax, such as `:(){ :|:& };:` or `> /dev/sda` */
 };
 
+/* Where a command runs.  Empty: not known. */
+struct command_place {
+	struct str cwd, home;
+};
+
+/* It has one, which cannot be told: what leads up from there may lead anywhere. */
+#define COMMAND_CWD_LOST	STR("..")
+
 #define COMMAND_WHY	256
 
 /* A blank pattern is refused. */
@@ -37,10 +47,9 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 		       char why[COMMAND_WHY]) MUST_USE;
 /* Does running this vector do what the pattern names?  argv[0] may be a path.
  * Programs that exec another one (sudo, env) are not looked into: that exec
- * will be asked about, too.  busybox does not exec, so its applet counts.  `cwd`
- * is where it runs, or empty. */
+ * will be asked about, too.  busybox does not exec, so its applet counts. */
 bool command_rule_matches(const struct command_rule *r, const struct str *argv, size_t n,
-			  struct str cwd);
+			  struct command_place place);
 /* The same for a pattern with shell syntax, against the text that a shell is
  * given: white space is collapsed in both.  False for every other pattern. */
 bool command_rule_in_text(const struct command_rule *r, struct str text);

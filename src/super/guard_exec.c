@@ -29,6 +29,14 @@
 
 #define MAX_SHOWN	512	/* bytes of a command that a denial quotes */
 
+static struct str find_home(const struct plan *plan)
+{
+	for (const char *const *e = plan->envp; *e; e++)
+		if (strncmp(*e, "HOME=", 5) == 0)
+			return str_from(*e + 5);
+	return STR("");
+}
+
 int guard_commands_init(struct guard_commands *c, const struct plan *plan, struct cordon_err *err)
 {
 	struct program_files many = { 0 };
@@ -37,6 +45,7 @@ int guard_commands_init(struct guard_commands *c, const struct plan *plan, struc
 	c->plan = plan;
 	if (!plan || !plan->n_rules)
 		return 0;
+	c->home = find_home(plan);
 	if (programs_add_multi_calls(&many, plan->envp, &c->arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->n_rules; i++)
@@ -222,18 +231,25 @@ static struct str read_link(int proc, const char *name, char path[PATH_MAX])
 	return (struct str){ path, n < 0 ? 0 : (size_t)n };
 }
 
-/* Of the process or thread whose folder of /proc this is, as it sees it; empty where that
- * cannot be told.  The kernel tells it from where the root of its mounts is. */
+/* Of the process or thread whose folder of /proc this is, as it sees it.  The kernel tells it
+ * from where the root of its mounts is, if it is no longer than a path may be. */
 static struct str read_cwd(int proc, char path[PATH_MAX])
 {
 	char text[PATH_MAX];
 	struct str root = read_link(proc, "root", text), cwd = read_link(proc, "cwd", path);
 
-	if (root.n <= 1)
-		return root.n ? cwd : root;
+	if (!root.n || !cwd.n || cwd.n == PATH_MAX)
+		return COMMAND_CWD_LOST;
+	if (root.n == 1)
+		return cwd;
 	if (cwd.n < root.n || memcmp(cwd.s, root.s, root.n) != 0)
-		return STR("");
+		return COMMAND_CWD_LOST;
 	return cwd.n > root.n ? str_from_pos(cwd, root.n) : STR("/");
+}
+
+static struct command_place read_place(const struct guard_exec *e, int proc, char path[PATH_MAX])
+{
+	return (struct command_place){ read_cwd(proc, path), e->w->commands->home };
 }
 
 static int open_process(const struct guard_exec *e, pid_t pid)
@@ -251,7 +267,7 @@ static const struct plan_rule *judge_call(const struct guard_exec *e)
 	struct guard_vector *v = e->vector;
 	char cwd[PATH_MAX];
 	struct exec_view view = { .words = words_of(v), .n_words = MAX(v->n, 1),
-				  .cwd = read_cwd(proc, cwd) };
+				  .place = read_place(e, proc, cwd) };
 	const struct guard_program *p = e->program;
 	const struct plan_rule *rule;
 	struct str interpreter, argument;
@@ -354,7 +370,7 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 {
 	struct guard_vector *v = e->vector;
 	char path[PATH_MAX], execfn[PATH_MAX], cwd[PATH_MAX];
-	struct exec_view view = { .words = words_of(v), .cwd = read_cwd(proc, cwd) };
+	struct exec_view view = { .words = words_of(v), .place = read_place(e, proc, cwd) };
 	struct stat st;
 	ssize_t n = readlinkat(proc, "exe", path, sizeof(path));
 	struct str named;
@@ -375,7 +391,7 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 	for (size_t i = 1; !*ret && named.n && i < v->n; i++)
 		if (str_eq(words_of(v)[i], named)) {
 			struct exec_view script = { .words = words_of(v) + i,
-						    .n_words = v->n - i, .cwd = view.cwd };
+						    .n_words = v->n - i, .place = view.place };
 
 			exec_view_add(&script, named);
 			*ret = exec_find_rule(e->w->commands->plan, &script);

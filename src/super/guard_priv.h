@@ -175,6 +175,7 @@ int guard_recv(int sock, void *data, size_t n, int *fds, size_t *n_fds) MUST_USE
 struct guard_commands {
 	struct arena arena;
 	const struct plan *plan;	/* NULL: no execution comes here */
+	struct str home;		/* of the command, inside */
 	struct program_files known;
 };
 int guard_commands_init(struct guard_commands *c, const struct plan *plan,

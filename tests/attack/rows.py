@@ -947,9 +947,35 @@ for what, act in (
         setup=BLOCK + (MANY if "many" in what else ""))
 row("blocked with arguments: a hard link", "./t mark", opts="--policy p.toml", told="test -e mark",
     setup=BLOCK + f"ln {T} t", who="root", alone="/usr may be another file system")
-row("blocked with arguments: a way up to what is named", "cd d/e; touch ../../mark",
-    told="test -e mark", opts="--policy p.toml", setup="mkdir -p d/e; "
-    "printf '[commands]\nblock = [\"touch %s/mark\"]\n' \"$(pwd -P)\" > p.toml")
+NAMED = "printf '[commands]\\nblock = [\"touch %s/d/mark\"]\\n' \"$(pwd -P)\" > p.toml"
+PAD = "$(printf '%02040d' 0 | sed s,0,./,g)"
+for what, act in (
+        ("a way up to what is named", "cd d/e; touch ../mark"),
+        ("detours as long as a path may be", f"touch {PAD}d/mark"),
+        ("slashes as long as a path may be",
+         "py:import os; p = os.path.realpath('d/mark')\n"
+         "os.execvp('touch', ['touch', '/' * (4095 - len(p)) + p])"),
+        ("from a folder whose path is too long to be told",
+         "py:import os; n = 'x' * 250\n"
+         "for i in range(17): os.mkdir(n); os.chdir(n)\n"
+         "os.execvp('touch', ['touch', '../' * 17 + 'd/mark'])"),
+        ("from a folder whose name begins as the place's",
+         "mkdir d/marks; cd d/marks; touch ../mark")):
+    row(f"blocked with arguments: {what}", act, told="test -e d/mark", opts="--policy p.toml",
+        setup="mkdir -p d/e; " + NAMED)
+row("blocked with arguments: in the place itself", "cd d; touch mark", told="test -e d/mark",
+    opts="--policy p.toml", setup="mkdir d; "
+    "printf '[commands]\\nblock = [\"touch %s/d\"]\\n' \"$(pwd -P)\" > p.toml")
+row("blocked with arguments: the home, which a shell has put in", "touch ~/mark",
+    told="test -e mark", opts="--policy p.toml", home="ws",
+    setup="printf '[commands]\\nblock = [\"touch ~/mark\"]\\n' > p.toml")
+for what, block, act in (
+        ("-- as the value of an option", "find -exec", "find . ! -name -- -exec touch mark ';'"),
+        ("an option cut off", "touch --reference", "touch --ref=p.toml mark"),
+        ("an option and its value in one word", "touch -r p.toml", "touch -rp.toml mark"),
+        ("no operand at all", "env *", "env -S'touch mark'")):
+    row(f"blocked with arguments: {what}", act, told="test -e mark", opts="--policy p.toml",
+        setup=f"printf '[commands]\\nblock = [\"{block}\"]\\n' > p.toml")
 for what, act in (
         ("of its own", "/usr/lib/git-core/git-init -q sub || /usr/libexec/git-core/git-init -q sub"),
         ("by its name in argv", "bash -c 'exec -a git-init git -q sub'")):

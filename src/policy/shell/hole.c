@@ -119,3 +119,26 @@ bool hole_may_be(struct str word, struct str want, bool as_prefix)
 	}
 	return s.on[want.n];
 }
+
+struct str hole_without_env(struct str word, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < word.n && n + 2 < size; i++) {
+		if (word.s[i] == '\0' && i + 1 < word.n) {
+			i++;
+			if (word.s[i] == HOLE_ENV || word.s[i] == HOLE_ENV_BARE)
+				continue;
+			out[n++] = '\0';
+		}
+		out[n++] = word.s[i];
+	}
+	return (struct str){ out, n };
+}
+
+bool hole_is_only_env(struct str word)
+{
+	char out[8];
+
+	return word.n && word.n % 2 == 0 && !hole_without_env(word, out, sizeof(out)).n;
+}

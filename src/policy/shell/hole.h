@@ -28,6 +28,10 @@ enum hole {
  * stands for any bytes? */
 bool hole_may_be(struct str word, struct str want, bool as_prefix);
 bool hole_find(struct str word, enum hole hole);
+/* The word without what the environment adds to it; as much of it as fits. */
+struct str hole_without_env(struct str word, char *out, size_t size);
+/* Nothing but that? */
+bool hole_is_only_env(struct str word);
 static inline bool hole_free(struct str word)
 {
 	return !word.n || !memchr(word.s, '\0', word.n);
