@@ -167,7 +167,9 @@ static enum command_match check_as(const struct command_rule *r, struct str word
 enum command_match command_check(const struct command_rule *r, const struct str *argv, size_t n,
 				 bool at_once)
 {
-	return check_as(r, argv[0], &(struct command_vector){ .argv = argv, .n = n, .at_once = at_once });
+	const struct command_vector c = { .argv = argv, .n = n, .at_once = at_once };
+
+	return check_as(r, argv[0], &c);
 }
 
 /* The program that a multi-call one is told to be. */
