@@ -251,7 +251,7 @@ static int look_at(struct guard_actor *a, const struct guard_place *p)
  * can not make anything that was not judged. */
 static int open_existing(struct guard_actor *a, const struct guard_place *p)
 {
-	bool makes = may_make(a) && p->is.verdict != GUARD_HELD;
+	bool makes = may_make(a) && p->is.verdict < GUARD_PREFIX;
 	struct open_how how = {
 		.flags = (a->req.flags & OPEN_FLAGS & ~(O_CREAT | O_EXCL)) | O_NONBLOCK |
 			 O_NOCTTY | O_CLOEXEC | GUARD_LARGE_FILE | (makes ? O_CREAT : 0),

@@ -502,7 +502,8 @@ static int find_null(const struct reader *r)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
 		return -1;
-	return fd_take(&fd);
+	/* Of a caller that is gone it may be somebody else's. */
+	return guard_is_valid(r->w->listener, r->req.id) ? fd_take(&fd) : -1;
 }
 
 /* Opened to write more often than all else together, so it takes no second process, and

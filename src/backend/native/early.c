@@ -158,9 +158,9 @@ pid_t native_early_clone(struct native_early *e, const struct clone_args *args)
 	pid = order(e);
 	if (pid == 0)
 		return 0;
+	native_early_stop(e);
 	/* It may have been killed behind the clone: then init waits for a word of ours. */
 	if (pid < 0)
 		end((int *)(uintptr_t)args->pidfd);
-	native_early_stop(e);
 	return pid;
 }
