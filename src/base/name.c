@@ -57,6 +57,16 @@ static size_t fold_wide(uint32_t c, struct str bytes, char *out)
 	return bytes.n;
 }
 
+/* How many it begins with. */
+static size_t n_dots(const char *name, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && name[i] == '.')
+		i++;
+	return i;
+}
+
 size_t name_fold(struct str name, char *out)
 {
 	size_t n = 0;
@@ -75,6 +85,9 @@ size_t name_fold(struct str name, char *out)
 			n += fold_wide(c, str_first(name, bytes), out + n);
 		name = str_from_pos(name, bytes);
 	}
+	/* FAT takes no notice of dots at the end. */
+	while (n && out[n - 1] == '.' && n > n_dots(out, n))
+		n--;
 	return n;
 }
 
