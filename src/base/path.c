@@ -135,60 +135,151 @@ int path_resolve(struct arena *a, struct str path, const char *base, const char 
 	return *ret ? 0 : err_nomem(err);
 }
 
-/* `..` is taken back by text alone: true where that is what the kernel does. */
-static int leads_alike(struct arena *a, const char *path, const char *other, bool *ret,
+/* ---- each name on the way ------------------------------------------------------ */
+
+/* A text on its way, from a folder that no link leads to. */
+struct stage {
+	struct str folder, text;
+	struct str out, rest;		/* up to the first link in it, and behind */
+	bool has_link;
+	char target[PATH_MAX];		/* of that link */
+	size_t n_target;
+};
+
+static bool is_self(struct str part)
+{
+	return !part.n || str_is(part, ".");
+}
+
+/* Is the name before this text taken back in it? */
+static bool is_taken_back(struct str text)
+{
+	size_t depth = 1;
+
+	while (text.n && depth) {
+		struct str part = next_part(&text);
+
+		if (str_is(part, ".."))
+			depth--;
+		else if (!is_self(part))
+			depth++;
+	}
+	return !depth;
+}
+
+static int visit_back(struct arena *a, const struct path_visitor *v, struct str path,
+		      struct cordon_err *err)
+{
+	const char *name = v->back ? arena_strndup(a, path.s, path.n) : "";
+
+	if (!name)
+		return err_nomem(err);
+	return v->back ? v->back(v->data, name, err) : 0;
+}
+
+/* What a text leads to by the folders that it begins with, and none of them is a link. */
+struct plain_walk {
+	struct buf out;
+	size_t n_names;			/* of the text, and not taken back */
+};
+
+/* One more part: bytes of what it links to, 0, or -1. */
+static ssize_t step_plain(struct arena *a, struct plain_walk *w, struct str part, char *target,
+			  const struct path_visitor *v, struct cordon_err *err)
+{
+	ssize_t n;
+
+	if (is_self(part))
+		return 0;
+	if (str_is(part, "..")) {
+		struct str name = { w->out.data, w->out.n };
+
+		if (w->n_names && w->n_names-- && visit_back(a, v, name, err) < 0)
+			return -1;
+		push(&w->out, part);
+		return 0;
+	}
+	push(&w->out, part);
+	w->n_names++;
+	if (!buf_ok(&w->out))
+		return err_set(err, CORDON_E_POLICY, "the path is too long");
+	n = readlink(w->out.data, target, PATH_MAX);
+	return n == PATH_MAX ? 0 : MAX(n, 0);
+}
+
+static void plain_walk_release(struct plain_walk *w)
+{
+	buf_release(&w->out);
+}
+
+/* Up to the first link; names that are taken back on the way are visited. */
+static int walk_to_link(struct arena *a, struct stage *st, const struct path_visitor *v,
+			struct cordon_err *err)
+{
+	__attribute__((cleanup(plain_walk_release))) struct plain_walk w = {
+		.out = BUF(4 * PATH_MAX) };
+	ssize_t n = 0;
+
+	if (!str_starts(st->text, "/"))
+		buf_str(&w.out, st->folder);
+	st->rest = st->text;
+	while (st->rest.n && n == 0)
+		n = step_plain(a, &w, next_part(&st->rest), st->target, v, err);
+	if (n < 0)
+		return -1;
+	st->has_link = n > 0;
+	st->n_target = (size_t)n;
+	st->out.n = w.out.n;
+	st->out.s = arena_strndup(a, w.out.n ? w.out.data : "", w.out.n);
+	return st->out.s ? 0 : err_nomem(err);
+}
+
+/* The whole text by the link's name, unless that is taken back: then the name alone. */
+static int visit_stage(struct arena *a, const struct stage *st, const struct path_visitor *v,
 		       struct cordon_err *err)
 {
-	const char *one, *two;
+	const char *whole;
 
-	if (path_resolve(a, str_from(path), "/", &one, err) < 0 ||
-	    path_resolve(a, str_from(other), "/", &two, err) < 0)
-		return -1;
-	*ret = strcmp(one, two) == 0;
-	return 0;
+	if (st->has_link && is_taken_back(st->rest))
+		return visit_back(a, v, st->out, err);
+	whole = path_normal(a, st->rest, st->out.s);
+	return whole ? v->act(v->data, whole, err) : err_nomem(err);
 }
 
-int path_follow(struct arena *a, const char *path, const char **ret, struct cordon_err *err)
+/* The text with what the link says in its place. */
+static int enter_link(struct arena *a, struct stage *st, struct cordon_err *err)
 {
-	char part[PATH_MAX], target[PATH_MAX];
-	const char *next = NULL;
-	bool alike = true;
+	char *text = arena_printf(a, "%.*s/%.*s", (int)st->n_target, st->target, (int)st->rest.n,
+				  st->rest.s);
+	size_t slash = st->out.n;
 
-	for (size_t folder = 0, n; !next && path[folder]; folder = n) {
-		ssize_t got;
-
-		n = folder + 1 + strcspn(path + folder + 1, "/");
-		if (n >= sizeof(part))
-			break;
-		memcpy(part, path, n);
-		part[n] = '\0';
-		got = readlink(part, target, sizeof(target));
-		if (got <= 0 || got == (ssize_t)sizeof(target))
-			continue;
-		part[folder] = '\0';
-		next = arena_printf(a, "%.*s%s", (int)got, target, path + n);
-		next = next ? path_normal(a, str_from(next), folder ? part : "/") : NULL;
-		if (!next)
-			return err_nomem(err);
-	}
-	if (next && leads_alike(a, path, next, &alike, err) < 0)
-		return -1;
-	*ret = alike ? next : NULL;
+	if (!text)
+		return err_nomem(err);
+	while (slash && st->out.s[--slash] != '/')
+		;
+	st->folder = str_first(st->out, slash);
+	st->text = str_from(text);
 	return 0;
 }
 
-int path_follow_all(struct arena *a, const char *path, path_act_fn *act, void *data,
+int path_follow_all(struct arena *a, const char *path, const struct path_visitor *v,
 		    struct cordon_err *err)
 {
+	struct stage st = { .folder = STR(""), .text = str_from(path) };
+
 	for (int i = 0; i <= MAX_LINKS; i++) {
-		if (act(data, path, err) < 0 || path_follow(a, path, &path, err) < 0)
+		if (walk_to_link(a, &st, v, err) < 0 || visit_stage(a, &st, v, err) < 0)
 			return -1;
-		if (!path)
+		if (!st.has_link)
 			return 0;
+		if (enter_link(a, &st, err) < 0)
+			return -1;
 	}
 	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%s'",
 		       MAX_LINKS, path);
 }
+
+/* ---- joining -------------------------------------------------------------------- */
 
 /* A plan joins hundreds of paths, and asks thousands of times which lies in which. */
 char *path_join(struct arena *a, const char *base, const char *name)

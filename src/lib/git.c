@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,21 +112,34 @@ static int add_name(void *data, const char *path, struct cordon_err *err UNUSED)
 	return add(n->s, n->list, path);
 }
 
+static int add_back(void *data, const char *path, struct cordon_err *err)
+{
+	const struct names *n = data;
+
+	return add_name(&(struct names){ n->s, &n->s->r->git_files }, path, err);
+}
+
 /* What it leads to, and each name on the way: a link can be taken away, and its name be given
  * to something else. */
 static int add_names(struct search *s, struct plan_paths *list, struct str path, const char *base)
 {
 	const char *real = resolve(s, path, base), *name;
 	struct names n = { s, list };
+	const struct path_visitor v = { add_name, add_back, &n };
 
 	if (real && add_name(&n, real, s->err) < 0)
 		return -1;
 	path = expand(s, path, &base);
-	name = path.n ? path_normal(&s->c->arena, path, base) : NULL;
-	if (!name)
+	if (!path.n)
 		return 0;
-	return real ? path_follow_all(&s->c->arena, name, add_name, &n, s->err) :
-		      add_name(&n, name, s->err);
+	name = str_starts(path, "/") ? arena_strndup(&s->c->arena, path.s, path.n) :
+		arena_printf(&s->c->arena, "%s/%.*s", base, (int)path.n, path.s);
+	if (!name)
+		return err_nomem(s->err);
+	if (real)
+		return path_follow_all(&s->c->arena, name, &v, s->err);
+	name = path_normal(&s->c->arena, str_from(name), "/");
+	return name ? add_name(&n, name, s->err) : err_nomem(s->err);
 }
 
 /* ---- a configuration -------------------------------------------------------------- */
@@ -239,26 +254,40 @@ static int expand_user(struct search *s, const char *file, struct str *path)
 	return 0;
 }
 
-/* One `key = value` of a section. */
-static int read_entry(struct search *s, const char *file, struct str section, struct str line)
+static int take_entry(struct search *s, const char *file, struct str section, struct str key,
+		      struct str value)
 {
-	size_t equals = str_find(line, '=');
-	struct str key = str_trim(str_first(line, equals)), value;
 	bool is_hooks = is_word(section, "core") && is_word(key, "hookspath");
 	bool is_include = (is_word(section, "include") || is_word(section, "includeif")) &&
 			  is_word(key, "path");
 	const char *base;
 
-	if (equals == line.n || (!is_hooks && !is_include))
+	if (!is_hooks && !is_include)
 		return 0;
-	value = read_value(&s->c->arena, str_from_pos(line, equals + 1));
 	if (expand_user(s, file, &value) < 0)
 		return -1;
-	/* husky: the hooks in `_` run those beside it. */
-	if (is_hooks && str_ends(value, "/_"))
-		value.n -= 2;
 	base = is_hooks ? s->worktree : folder_of(&s->c->arena, file);
-	return base ? add_names(s, &s->r->git_files, value, base) : err_nomem(s->err);
+	if (!base)
+		return err_nomem(s->err);
+	if (add_names(s, &s->r->git_files, value, base) < 0)
+		return -1;
+	/* husky: the hooks in `_` run those beside it. */
+	if (!is_hooks || !str_ends(value, "/_"))
+		return 0;
+	value.n -= 2;
+	return add_names(s, &s->r->git_files, value, base);
+}
+
+/* One `key = value` of a section. */
+static int read_entry(struct search *s, const char *file, struct str section, struct str line)
+{
+	size_t equals = str_find(line, '=');
+	struct str key = str_trim(str_first(line, equals));
+
+	if (equals == line.n)
+		return 0;
+	return take_entry(s, file, section, key,
+			  read_value(&s->c->arena, str_from_pos(line, equals + 1)));
 }
 
 /* `[section "sub"]`, with an entry behind it perhaps: what is left of the line. */
@@ -290,7 +319,7 @@ static int read_config(struct search *s, const char *file)
 		struct str line = str_trim(str_first(rest, end));
 
 		rest = str_from_pos(rest, end < rest.n ? end + 1 : end);
-		if (str_starts(line, "["))
+		while (str_starts(line, "["))
 			line = read_section(line, &section);
 		if (line.n && read_entry(s, file, section, line) < 0)
 			return -1;
@@ -443,6 +472,93 @@ static int read_root(struct search *s, const char *root)
 	return read_above(s, root);
 }
 
+/* ---- what variables say ------------------------------------------------------------- */
+
+#define MAX_GIT_KEYS	1024
+
+/* Repositories, and parts of them. */
+static int read_variable_folders(struct search *s)
+{
+	static const char *const names[] = { "GIT_DIR", "GIT_COMMON_DIR" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *value = getenv(names[i]), *folder;
+
+		if (!value)
+			continue;
+		folder = resolve(s, str_from(value), s->c->here);
+		if (folder && strcmp(folder, s->dot) != 0 &&
+		    add_names(s, &s->r->git_folders, str_from(value), s->c->here) < 0)
+			return -1;
+		if (folder && read_folders(s, folder) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Configurations, and what is run or copied from. */
+static int add_variable_files(struct search *s)
+{
+	static const char *const names[] = { "GIT_CONFIG", "GIT_CONFIG_GLOBAL",
+					     "GIT_CONFIG_SYSTEM", "GIT_TEMPLATE_DIR",
+					     "GIT_EXEC_PATH" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && add_names(s, &s->r->git_files, str_from(value), s->c->here) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* GIT_CONFIG_KEY_0=core.hooksPath, as of a configuration that lies here. */
+static int read_variable_entries(struct search *s)
+{
+	const char *count = getenv("GIT_CONFIG_COUNT");
+	const char *file = path_join(&s->c->arena, s->c->here, "GIT_CONFIG_COUNT");
+	uint64_t n = 0;
+
+	if (!file)
+		return err_nomem(s->err);
+	if (!count || !str_parse_u64(str_trim(str_from(count)), &n))
+		return 0;
+	for (uint64_t i = 0; i < MIN(n, (uint64_t)MAX_GIT_KEYS); i++) {
+		char name[64];
+		const char *key, *value;
+		struct str section, entry;
+
+		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%llu", (unsigned long long)i);
+		key = getenv(name);
+		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%llu", (unsigned long long)i);
+		value = getenv(name);
+		if (!key || !value || !strrchr(key, '.'))
+			continue;
+		section = str_first(str_from(key), str_find(str_from(key), '.'));
+		entry = str_from(strrchr(key, '.') + 1);
+		if (take_entry(s, file, section, entry, str_from(value)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* As who calls has them: the next git that he runs takes them, too. */
+static int read_variables(struct search *s)
+{
+	const char *worktree = getenv("GIT_WORK_TREE");
+
+	s->worktree = worktree ? resolve(s, str_from(worktree), s->c->here) : s->c->here;
+	if (!s->worktree)
+		s->worktree = s->c->here;
+	s->dot = path_join(&s->c->arena, s->worktree, ".git");
+	if (!s->dot)
+		return err_nomem(s->err);
+	if (read_variable_folders(s) < 0 || add_variable_files(s) < 0 ||
+	    read_variable_entries(s) < 0)
+		return -1;
+	return read_files(s);
+}
+
 int git_find(struct composition *c, struct plan_request *r, struct cordon_err *err)
 {
 	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
@@ -459,5 +575,5 @@ int git_find(struct composition *c, struct plan_request *r, struct cordon_err *e
 		if (compose_is_writable(c, r->named_roots.paths[i]) &&
 		    read_root(&s, r->named_roots.paths[i]) < 0)
 			return -1;
-	return 0;
+	return wanted ? read_variables(&s) : 0;
 }

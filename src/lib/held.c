@@ -115,6 +115,13 @@ static int hold_outside(void *data, const char *path, struct cordon_err *err)
 	return path_within(path, w->folder) ? 0 : hold_one(w->s, path, err);
 }
 
+static int hold_back(void *data, const char *path, struct cordon_err *err)
+{
+	const struct way *w = data;
+
+	return hold_one(w->s, path, err);
+}
+
 /* By each name on the way, wherever it ends: a link in a root could be led elsewhere, though it
  * leads out of there, and inside none is seen that lies outside and leads back.  What names
  * cannot tell is found by the link's own. */
@@ -122,6 +129,7 @@ static int add_link(struct search *s, const char *folder, const char *name)
 {
 	const char *link = path_join(&s->c->arena, folder, name);
 	struct way w = { .s = s, .folder = folder };
+	const struct path_visitor v = { hold_outside, hold_back, &w };
 
 	if (!link)
 		return err_nomem(s->err);
@@ -129,7 +137,7 @@ static int add_link(struct search *s, const char *folder, const char *name)
 		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
 	if (has_root_in(s, w.real))
 		return 0;
-	if (path_follow_all(&s->c->arena, link, hold_outside, &w, s->err) < 0)
+	if (path_follow_all(&s->c->arena, link, &v, s->err) < 0)
 		return -1;
 	return w.is_told || path_within(w.real, folder) ? 0 : hold_one(s, link, s->err);
 }
@@ -185,6 +193,7 @@ static int hold_folder(void *data, const char *path, struct cordon_err *err UNUS
 static int hold_way(void *data, const char *path, struct cordon_err *err)
 {
 	struct search *s = data;
+	const struct path_visitor v = { hold_one, hold_one, s };
 	const char *real;
 
 	if (!has_link(AT_FDCWD, path))
@@ -195,7 +204,7 @@ static int hold_way(void *data, const char *path, struct cordon_err *err)
 	if (has_root_in(s, real))
 		return 0;
 	s->at = path;
-	if (path_follow_all(&s->c->arena, path, hold_one, s, err) < 0)
+	if (path_follow_all(&s->c->arena, path, &v, err) < 0)
 		return -1;
 	return hold_folder(s, real, err);
 }
@@ -383,6 +392,7 @@ static int close_name(void *data, const char *path, struct cordon_err *err)
 static int close_way(void *data, const char *path, struct cordon_err *err)
 {
 	struct search *s = data;
+	const struct path_visitor v = { close_name, hold_one, s };
 	const char *real;
 
 	if (!has_link(AT_FDCWD, path))
@@ -390,7 +400,7 @@ static int close_way(void *data, const char *path, struct cordon_err *err)
 	/* What leads in circles leads nobody to a key, but can be replaced. */
 	if (path_resolve(&s->c->arena, str_from(path), "/", &real, err) < 0)
 		return err->code == CORDON_E_POLICY ? close_real(s, path) : -1;
-	if (path_follow_all(&s->c->arena, path, close_name, s, err) < 0)
+	if (path_follow_all(&s->c->arena, path, &v, err) < 0)
 		return -1;
 	return close_real(s, real);
 }
@@ -501,15 +511,23 @@ static int hold_names_at(void *data, const char *path, struct cordon_err *err UN
 	       close_all(n->s, move, &n->move, close_name);
 }
 
+static int hold_back_of(void *data, const char *path, struct cordon_err *err)
+{
+	const struct names *n = data;
+
+	n->s->set = "shell-rc";
+	n->s->at = path;
+	return hold_one(n->s, path, err);
+}
+
 /* By each name that links on the way to `real` give it: in a root they could be led elsewhere,
  * and what is not there anybody's to make. */
 static int hold_names(struct search *s, struct move m, const char *real)
 {
 	struct names n = { s, m, real };
-	const char *to = path_normal(&s->c->arena, str_from(m.to), "/");
+	const struct path_visitor v = { hold_names_at, hold_back_of, &n };
 
-	return to ? path_follow_all(&s->c->arena, to, hold_names_at, &n, s->err) :
-		    err_nomem(s->err);
+	return path_follow_all(&s->c->arena, m.to, &v, s->err);
 }
 
 static int read_move(struct search *s, const struct moved_folder *f, const char *to)
@@ -525,15 +543,31 @@ static int read_move(struct search *s, const struct moved_folder *f, const char 
 	return hold_names(s, (struct move){ f->folder, f->only, to }, m.to);
 }
 
+/* From here, as a program takes it that is run here; and as bash expands what is in it. */
+static const char *read_place(struct search *s, const char *value)
+{
+	static const char *const homes[] = { "$HOME/", "${HOME}/" };
+
+	for (size_t i = 0; s->c->home && i < ARRAY_SIZE(homes); i++)
+		if (str_starts(str_from(value), homes[i]))
+			return path_join(&s->c->arena, s->c->home, value + strlen(homes[i]));
+	return *value == '/' ? value : path_join(&s->c->arena, s->c->here, value);
+}
+
 /* The caller's own settings and keys, where it keeps them in a root. */
 static int read_moved(struct search *s)
 {
 	if (s->r->home && hold_names(s, (struct move){ "", "", s->c->home }, s->r->home) < 0)
 		return -1;
 	for (const struct moved_folder *f = moved_folders; f->variable; f++) {
-		const char *to = getenv(f->variable);
+		const char *value = getenv(f->variable), *to;
 
-		if (to && *to == '/' && read_move(s, f, to) < 0)
+		if (!value || !*value)
+			continue;
+		to = read_place(s, value);
+		if (!to)
+			return err_nomem(s->err);
+		if (read_move(s, f, to) < 0)
 			return -1;
 	}
 	return 0;

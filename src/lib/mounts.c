@@ -50,7 +50,9 @@ static int add_names_behind(struct names *n, const struct mount_table *t, struct
 		return 0;
 	if (mount_table_find(t, n->entry->real, add_name, n, err) < 0)
 		return -1;
-	return path_follow_all(&n->c->arena, n->entry->text.s, add_link_name, n, err);
+	/* What is named in a policy has no `..` any more. */
+	return path_follow_all(&n->c->arena, n->entry->text.s,
+			       &(struct path_visitor){ .act = add_link_name, .data = n }, err);
 }
 
 /* ---- file systems of the kernel ------------------------------------------- */

@@ -38,8 +38,9 @@ static int add_policy(struct composition *c, struct plan_request *r, const char 
 		      struct cordon_err *err)
 {
 	struct policies p = { &c->arena, &r->policy_files };
+	const struct path_visitor v = { add_policy_name, add_policy_name, &p };
 
-	return path_follow_all(&c->arena, path, add_policy_name, &p, err);
+	return path ? path_follow_all(&c->arena, path, &v, err) : err_nomem(err);
 }
 
 /* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
@@ -55,22 +56,11 @@ static int list_ceilings(struct composition *c, struct plan_request *r, struct c
 	return 0;
 }
 
-/* The files whose policy holds, so that nothing inside can change them: what
- * they are, first, then the names they were found by.  And those that would
- * hold for the next run from here, if they were made or changed. */
-static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
+/* Where a run from this folder would look for its policy. */
+static int list_project_files(struct composition *c, const char *folder, struct plan_request *r,
+			      struct cordon_err *err)
 {
-	for (size_t i = 0; i < c->n_sources; i++) {
-		const char *real;
-
-		if (path_resolve(&c->arena, str_from(c->sources[i]), "/", &real, err) < 0 ||
-		    plan_paths_add(&c->arena, &r->policy_files, real, err) < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < c->n_sources; i++)
-		if (add_policy(c, r, path_normal(&c->arena, str_from(c->sources[i]), "/"), err) < 0)
-			return -1;
-	for (struct str dir = str_from(c->like_container ? "" : c->here); dir.n;) {
+	for (struct str dir = str_from(folder); dir.n;) {
 		for (size_t i = 0; project_policies[i]; i++)
 			if (plan_paths_add(&c->arena, &r->policy_files,
 					   arena_printf(&c->arena, "%.*s/%s",
@@ -82,6 +72,28 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			dir.n--;
 		dir.n -= dir.n > 0;
 	}
+	return 0;
+}
+
+/* The files whose policy holds, so that nothing inside can change them: what
+ * they are, first, then the names they were found by.  And those that would
+ * hold for the next run from here, or where this one works, if they were made or changed. */
+static int list_policy_files(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	for (size_t i = 0; i < c->n_sources; i++) {
+		const char *real;
+
+		if (path_resolve(&c->arena, str_from(c->sources[i]), "/", &real, err) < 0 ||
+		    plan_paths_add(&c->arena, &r->policy_files, real, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < c->n_sources; i++)
+		if (add_policy(c, r, c->sources[i], err) < 0)
+			return -1;
+	if (!c->like_container &&
+	    (list_project_files(c, c->here, r, err) < 0 ||
+	     (!path_within(c->here, c->cwd) && list_project_files(c, c->cwd, r, err) < 0)))
+		return -1;
 	return list_ceilings(c, r, err);
 }
 

@@ -153,6 +153,18 @@ static bool is_in_git(struct files *f, const char *path)
 	return false;
 }
 
+/* In what git takes from elsewhere. */
+static bool is_named_by_git(const struct plan_request *r, const char *path)
+{
+	const struct plan_paths *const lists[] = { &r->git_files, &r->git_folders };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (size_t k = 0; k < lists[i]->n; k++)
+			if (path_within(path, lists[i]->paths[k]))
+				return true;
+	return false;
+}
+
 const char *files_find_set(struct files *f, const char *path)
 {
 	const struct plan_request *r = f->request;
@@ -163,7 +175,8 @@ const char *files_find_set(struct files *f, const char *path)
 	for (size_t i = 0; !set && i < r->n_held_links; i++)
 		if (path_within(path, r->held_links[i].path))
 			set = r->held_links[i].set;
-	if (!set && files_has_word(f, F_FILES_PROTECT, "git") && is_in_git(f, path))
+	if (!set && files_has_word(f, F_FILES_PROTECT, "git") &&
+	    (is_in_git(f, path) || is_named_by_git(r, path)))
 		set = "git";
 	return set;
 }

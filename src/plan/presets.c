@@ -183,7 +183,21 @@ const struct moved_folder moved_folders[] = {
 	{ "DOCKER_CONFIG", ".docker", "" },	{ "GNUPGHOME", ".gnupg", "" },
 	{ "CLAUDE_CONFIG_DIR", ".claude", "" },	{ "CODEX_HOME", ".codex", "" },
 	{ "GH_CONFIG_DIR", ".config/gh", "" },	{ "CLOUDSDK_CONFIG", ".config/gcloud", "" },
-	{ "AZURE_CONFIG_DIR", ".azure", "" },	{ NULL, NULL, NULL }
+	{ "AZURE_CONFIG_DIR", ".azure", "" },	{ "CLAUDE_CONFIG_DIR", "", ".claude.json" },
+	{ "XDG_CACHE_HOME", ".cache", "" },	{ "HF_HOME", ".cache/huggingface", "" },
+	{ "NVM_DIR", ".nvm", "" },		{ "DENO_INSTALL", ".deno", "" },
+	{ "GHCUP_INSTALL_BASE_PREFIX", "", ".ghcup" }, { "MISE_CONFIG_DIR", ".config/mise", "" },
+	{ "OPENCODE_CONFIG_DIR", ".config/opencode", "" }, { "COPILOT_HOME", ".copilot", "" },
+	{ "GEMINI_CLI_HOME", "", ".gemini" },	{ "QWEN_HOME", ".qwen", "" },
+	{ "DIRENV_CONFIG", ".config/direnv", "" },
+	{ "KITTY_CONFIG_DIRECTORY", ".config/kitty", "" },
+	{ "ZSH", ".oh-my-zsh", "" },
+	{ "HGRCPATH", ".hgrc", "" },		{ "JJ_CONFIG", ".jjconfig.toml", "" },
+	{ "PASSWORD_STORE_DIR", ".password-store", "" }, { "PULUMI_HOME", ".pulumi", "" },
+	{ "GRADLE_USER_HOME", ".gradle", "" },	{ "COMPOSER_HOME", ".composer", "" },
+	{ "HELM_CONFIG_HOME", ".config/helm", "" },
+	{ "LLM_USER_PATH", ".config/io.datasette.llm", "" },
+	{ NULL, NULL, NULL }
 };
 
 const char *const root_files[] = {

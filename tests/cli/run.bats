@@ -1269,7 +1269,7 @@ has_guard() {
 		"$HOME/Documents (files.read)" "/var/log (files.read)" "/home (files.read)"; do
 		grep -qF " $what" <<<"$output"
 	done
-	! grep -qF "/sub (" <<<"$output"
+	[[ "$output" != *"/sub ("* ]]
 	# What projects usually say is nothing to be told.
 	printf '[files]\nwrite = ["."]\nread = ["sub", "/opt"]\n' >cordon.toml
 	printf '[env]\npass = ["HOME", "LC_ALL"]\nset = {A = "${HOME}/a"}\n[network]\nmode = "allowlist"\n' >>cordon.toml
