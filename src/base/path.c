@@ -262,11 +262,15 @@ static int enter_link(struct arena *a, struct stage *st, struct cordon_err *err)
 	return 0;
 }
 
-int path_follow_all(struct arena *a, const char *path, const struct path_visitor *v,
-		    struct cordon_err *err)
+int path_follow_all(struct arena *a, struct str path, const char *base,
+		    const struct path_visitor *v, struct cordon_err *err)
 {
-	struct stage st = { .folder = STR(""), .text = str_from(path) };
+	struct stage st = { .text = path };
+	const char *folder = "/";
 
+	if (!str_starts(path, "/") && path_resolve(a, str_from(base), "/", &folder, err) < 0)
+		return -1;
+	st.folder = str_from(folder[1] ? folder : "");
 	for (int i = 0; i <= MAX_LINKS; i++) {
 		if (walk_to_link(a, &st, v, err) < 0 || visit_stage(a, &st, v, err) < 0)
 			return -1;
@@ -275,8 +279,8 @@ int path_follow_all(struct arena *a, const char *path, const struct path_visitor
 		if (enter_link(a, &st, err) < 0)
 			return -1;
 	}
-	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%s'",
-		       MAX_LINKS, path);
+	return err_set(err, CORDON_E_POLICY, "there are over %d links on the way to '%.*s'",
+		       MAX_LINKS, STR_FMT(path));
 }
 
 /* ---- joining -------------------------------------------------------------------- */

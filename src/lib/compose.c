@@ -178,6 +178,16 @@ bool compose_is_writable(const struct composition *c, const char *path)
 	return false;
 }
 
+bool compose_is_replaceable(const struct composition *c, const char *path)
+{
+	const struct field_value *write = &c->policy.base.f[F_FILES_WRITE];
+
+	for (size_t i = 0; i < write->n; i++)
+		if (path_within(write->items[i].text.s, path))
+			return false;
+	return compose_is_writable(c, path);
+}
+
 /* c->policy becomes what it and `layer` both allow. */
 static int cut_with(struct composition *c, const struct policy *layer)
 {

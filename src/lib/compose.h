@@ -38,6 +38,8 @@ struct composition {
 extern const char *const project_policies[];
 /* Is it a writable root of the policy, or below one? */
 bool compose_is_writable(const struct composition *c, const char *path);
+/* Could something else be put in its place?  It is below such a root, and has none in it. */
+bool compose_is_replaceable(const struct composition *c, const char *path);
 /* The user's ceiling, below HOME. */
 #define USER_CEILING	".config/cordon/cordon.toml"
 

@@ -116,6 +116,8 @@ static int add_back(void *data, const char *path, struct cordon_err *err)
 {
 	const struct names *n = data;
 
+	if (!compose_is_replaceable(n->s->c, path))
+		return 0;
 	return add_name(&(struct names){ n->s, &n->s->r->git_files }, path, err);
 }
 
@@ -132,13 +134,9 @@ static int add_names(struct search *s, struct plan_paths *list, struct str path,
 	path = expand(s, path, &base);
 	if (!path.n)
 		return 0;
-	name = str_starts(path, "/") ? arena_strndup(&s->c->arena, path.s, path.n) :
-		arena_printf(&s->c->arena, "%s/%.*s", base, (int)path.n, path.s);
-	if (!name)
-		return err_nomem(s->err);
 	if (real)
-		return path_follow_all(&s->c->arena, name, &v, s->err);
-	name = path_normal(&s->c->arena, str_from(name), "/");
+		return path_follow_all(&s->c->arena, path, base, &v, s->err);
+	name = path_normal(&s->c->arena, path, base);
 	return name ? add_name(&n, name, s->err) : err_nomem(s->err);
 }
 

@@ -137,7 +137,7 @@ static int add_link(struct search *s, const char *folder, const char *name)
 		return err_wrap(s->err, "files.protect: it cannot be told where '%s' leads", link);
 	if (has_root_in(s, w.real))
 		return 0;
-	if (path_follow_all(&s->c->arena, link, &v, s->err) < 0)
+	if (path_follow_all(&s->c->arena, str_from(link), "/", &v, s->err) < 0)
 		return -1;
 	return w.is_told || path_within(w.real, folder) ? 0 : hold_one(s, link, s->err);
 }
@@ -204,7 +204,7 @@ static int hold_way(void *data, const char *path, struct cordon_err *err)
 	if (has_root_in(s, real))
 		return 0;
 	s->at = path;
-	if (path_follow_all(&s->c->arena, path, &v, err) < 0)
+	if (path_follow_all(&s->c->arena, str_from(path), "/", &v, err) < 0)
 		return -1;
 	return hold_folder(s, real, err);
 }
@@ -400,7 +400,7 @@ static int close_way(void *data, const char *path, struct cordon_err *err)
 	/* What leads in circles leads nobody to a key, but can be replaced. */
 	if (path_resolve(&s->c->arena, str_from(path), "/", &real, err) < 0)
 		return err->code == CORDON_E_POLICY ? close_real(s, path) : -1;
-	if (path_follow_all(&s->c->arena, path, &v, err) < 0)
+	if (path_follow_all(&s->c->arena, str_from(path), "/", &v, err) < 0)
 		return -1;
 	return close_real(s, real);
 }
@@ -527,7 +527,7 @@ static int hold_names(struct search *s, struct move m, const char *real)
 	struct names n = { s, m, real };
 	const struct path_visitor v = { hold_names_at, hold_back_of, &n };
 
-	return path_follow_all(&s->c->arena, m.to, &v, s->err);
+	return path_follow_all(&s->c->arena, str_from(m.to), s->c->here, &v, s->err);
 }
 
 static int read_move(struct search *s, const struct moved_folder *f, const char *to)
@@ -536,14 +536,14 @@ static int read_move(struct search *s, const struct moved_folder *f, const char 
 	bool is_done;
 
 	/* What leads in circles leads nobody to a key either. */
-	if (path_resolve(&s->c->arena, str_from(to), "/", &m.to, s->err) < 0)
+	if (path_resolve(&s->c->arena, str_from(to), s->c->here, &m.to, s->err) < 0)
 		return s->err->code == CORDON_E_POLICY ? 0 : -1;
 	if (is_at_home(s, &m, &is_done) < 0 || (!is_done && locate_all(s, move, &m) < 0))
 		return -1;
 	return hold_names(s, (struct move){ f->folder, f->only, to }, m.to);
 }
 
-/* From here, as a program takes it that is run here; and as bash expands what is in it. */
+/* As bash expands it. */
 static const char *read_place(struct search *s, const char *value)
 {
 	static const char *const homes[] = { "$HOME/", "${HOME}/" };
@@ -551,7 +551,7 @@ static const char *read_place(struct search *s, const char *value)
 	for (size_t i = 0; s->c->home && i < ARRAY_SIZE(homes); i++)
 		if (str_starts(str_from(value), homes[i]))
 			return path_join(&s->c->arena, s->c->home, value + strlen(homes[i]));
-	return *value == '/' ? value : path_join(&s->c->arena, s->c->here, value);
+	return value;
 }
 
 /* The caller's own settings and keys, where it keeps them in a root. */

@@ -51,7 +51,7 @@ static int add_names_behind(struct names *n, const struct mount_table *t, struct
 	if (mount_table_find(t, n->entry->real, add_name, n, err) < 0)
 		return -1;
 	/* What is named in a policy has no `..` any more. */
-	return path_follow_all(&n->c->arena, n->entry->text.s,
+	return path_follow_all(&n->c->arena, n->entry->text, "/",
 			       &(struct path_visitor){ .act = add_link_name, .data = n }, err);
 }
 

@@ -7,7 +7,7 @@
 #include "base/path.h"
 
 struct names {
-	struct arena *arena;
+	struct composition *c;
 	struct plan_request *r;
 };
 
@@ -15,7 +15,7 @@ static int hide_name(void *data, const char *path, struct cordon_err *err)
 {
 	const struct names *n = data;
 
-	return plan_paths_add(n->arena, &n->r->own, path, err);
+	return plan_paths_add(&n->c->arena, &n->r->own, path, err);
 }
 
 /* What the next run finds its log by is held as that finds its policy. */
@@ -23,18 +23,20 @@ static int hold_name(void *data, const char *path, struct cordon_err *err)
 {
 	const struct names *n = data;
 
-	return plan_paths_add(n->arena, &n->r->policy_files, path, err);
+	if (!compose_is_replaceable(n->c, path))
+		return 0;
+	return plan_paths_add(&n->c->arena, &n->r->policy_files, path, err);
 }
 
 /* By each name on the way: a link in a root could be led elsewhere, and the next run would
  * write there. */
-static int hide(struct composition *c, const char *path, struct plan_request *r,
+static int hide(struct composition *c, const char *path, const char *base, struct plan_request *r,
 		struct cordon_err *err)
 {
-	struct names names = { &c->arena, r };
+	struct names names = { c, r };
 	const struct path_visitor v = { hide_name, hold_name, &names };
 
-	return path_follow_all(&c->arena, path, &v, err);
+	return path_follow_all(&c->arena, str_from(path), base, &v, err);
 }
 
 static int find_asked(struct composition *c, const char *path, struct plan_request *r,
@@ -49,7 +51,7 @@ static int find_asked(struct composition *c, const char *path, struct plan_reque
 									     here, path) };
 	if (!ret->path)
 		return err_nomem(err);
-	return hide(c, ret->path, r, err);
+	return hide(c, path, here, r, err);
 }
 
 int record_find(struct composition *c, const struct cordon_request *req, struct plan_request *r,
@@ -61,7 +63,7 @@ int record_find(struct composition *c, const struct cordon_request *req, struct 
 	*ret = (struct record){ 0 };
 	/* Other runs have theirs there, wherever this one's is. */
 	for (size_t i = 0; i < N_AUDIT_FOLDERS; i++)
-		if (audit_folder_at(&homes, i, folder) && hide(c, folder, r, err) < 0)
+		if (audit_folder_at(&homes, i, folder) && hide(c, folder, "/", r, err) < 0)
 			return -1;
 	if (req->audit)
 		return find_asked(c, req->audit, r, ret, err);

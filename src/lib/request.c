@@ -20,7 +20,7 @@
 #include "super/live.h"
 
 struct policies {
-	struct arena *arena;
+	struct composition *c;
 	struct plan_paths *files;
 };
 
@@ -28,19 +28,43 @@ static int add_policy_name(void *data, const char *path, struct cordon_err *err)
 {
 	const struct policies *p = data;
 
-	return plan_paths_add(p->arena, p->files, path, err);
+	return plan_paths_add(&p->c->arena, p->files, path, err);
+}
+
+static int add_policy_back(void *data, const char *path, struct cordon_err *err)
+{
+	const struct policies *p = data;
+
+	return compose_is_replaceable(p->c, path) ? add_policy_name(data, path, err) : 0;
+}
+
+/* Without the folder we are in, which is no part of what was said. */
+static struct str as_named_from(const struct composition *c, const char *source)
+{
+	size_t n = strlen(c->here);
+
+	return strncmp(source, c->here, n) == 0 && source[n] == '/' ? str_from(source + n + 1) :
+								      str_from(source);
 }
 
 /* A policy by its name, and by each that the links on the way to it give it: the run sees
  * those that lie in a writable root, but not the one outside that leads there.  Without them
  * the next run would find another policy, or none. */
-static int add_policy(struct composition *c, struct plan_request *r, const char *path,
+static int add_policy(struct composition *c, struct plan_request *r, struct str path,
 		      struct cordon_err *err)
 {
-	struct policies p = { &c->arena, &r->policy_files };
-	const struct path_visitor v = { add_policy_name, add_policy_name, &p };
+	struct policies p = { c, &r->policy_files };
+	const struct path_visitor v = { add_policy_name, add_policy_back, &p };
 
-	return path ? path_follow_all(&c->arena, path, &v, err) : err_nomem(err);
+	return path_follow_all(&c->arena, path, c->here, &v, err);
+}
+
+static int add_ceiling(struct composition *c, struct plan_request *r, const char *home,
+		       struct cordon_err *err)
+{
+	const char *path = path_join(&c->arena, home, USER_CEILING);
+
+	return path ? add_policy(c, r, str_from(path), err) : err_nomem(err);
 }
 
 /* The user's ceiling where it is without XDG_CONFIG_HOME, and for who has another HOME: it
@@ -50,8 +74,7 @@ static int list_ceilings(struct composition *c, struct plan_request *r, struct c
 	const char *const homes[] = { r->home, r->own_home };
 
 	for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
-		if (homes[i] && add_policy(c, r, arena_printf(&c->arena, "%s/" USER_CEILING,
-							      homes[i]), err) < 0)
+		if (homes[i] && add_ceiling(c, r, homes[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -88,7 +111,7 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 			return -1;
 	}
 	for (size_t i = 0; i < c->n_sources; i++)
-		if (add_policy(c, r, c->sources[i], err) < 0)
+		if (add_policy(c, r, as_named_from(c, c->sources[i]), err) < 0)
 			return -1;
 	if (!c->like_container &&
 	    (list_project_files(c, c->here, r, err) < 0 ||

@@ -153,15 +153,12 @@ static bool is_in_git(struct files *f, const char *path)
 	return false;
 }
 
-/* In what git takes from elsewhere. */
+/* In what a configuration of git names: hooks. */
 static bool is_named_by_git(const struct plan_request *r, const char *path)
 {
-	const struct plan_paths *const lists[] = { &r->git_files, &r->git_folders };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		for (size_t k = 0; k < lists[i]->n; k++)
-			if (path_within(path, lists[i]->paths[k]))
-				return true;
+	for (size_t i = 0; i < r->git_files.n; i++)
+		if (path_within(path, r->git_files.paths[i]))
+			return true;
 	return false;
 }
 

@@ -44,6 +44,18 @@ back() {
 	stays 'echo x >hooks/pre-commit'
 }
 
+@test "a way that goes back from a root holds nothing of it" {
+	git init -q
+	git config core.hooksPath ../hooks
+	git config include.path ../../inc
+	echo >../p.toml
+	mkdir -p sub
+	export XDG_CONFIG_HOME=$work/../conf XDG_STATE_HOME=$work/../state
+	run -0 "$cordon" run --policy ../p.toml --audit ../log -- sh -c 'echo x >a && rmdir sub && mkdir sub'
+	cd sub
+	run -0 "$cordon" run -w "$work" --policy ../../p.toml -- sh -c 'echo x >a && echo x >../b'
+}
+
 @test "a folder that a way to a configuration of git goes back from" {
 	git init -q
 	mkdir -p dd/ee

@@ -139,11 +139,11 @@ static void check_follow_ends(struct arena *a, const char *folder)
 	const struct path_visitor v = { add_name, add_back, &names };
 	struct cordon_err err;
 
-	ok(path_follow_all(a, arena_printf(a, "%s/stop", folder), &v, &err) < 0 &&
+	ok(path_follow_all(a, STR("stop"), folder, &v, &err) < 0 &&
 	   err.code == CORDON_E_BUG, "stops where it is told to");
-	ok(path_follow_all(a, arena_printf(a, "%s/halt/..", folder), &v, &err) < 0 &&
+	ok(path_follow_all(a, STR("halt/.."), folder, &v, &err) < 0 &&
 	   err.code == CORDON_E_BUG, "also by the other");
-	ok(path_follow_all(a, arena_printf(a, "%s/loop", folder), &v, &err) < 0 &&
+	ok(path_follow_all(a, STR("loop"), folder, &v, &err) < 0 &&
 	   err.code == CORDON_E_POLICY, "a loop");
 }
 
@@ -190,8 +190,14 @@ static void test_follow(void)
 		const struct path_visitor v = { add_name, add_back, &names };
 		const char *path = arena_printf(&a, "%s/%s", real, rows[i][0]);
 
-		ok(path_follow_all(&a, path, &v, &err) == 0, "%s", rows[i][0]);
+		ok(path_follow_all(&a, str_from(path), "/", &v, &err) == 0, "%s", rows[i][0]);
 		is_text(buf_text(&names), rows[i][1], "%s", rows[i][0]);
+		buf_clear(&names);
+		/* The folder that it begins in is no part of it. */
+		path = arena_printf(&a, "../%s", rows[i][0]);
+		ok(path_follow_all(&a, str_from(path), arena_printf(&a, "%s/far", real), &v,
+				   &err) == 0, "%s", path);
+		is_text(buf_text(&names), rows[i][1], "%s", path);
 	}
 	check_follow_ends(&a, real);
 	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
