@@ -141,6 +141,7 @@ static void run_as_planned(struct attempt *a)
 	struct cordon_err first;
 
 	warn_of_found(&warner, a->c, &a->request);
+	warn_of_cuts(&warner, a->c);
 	if (a->plan.bare && !a->plan.waived)
 		warn_of_none(&warner, &a->c->policy);
 	if (!a->plan.bare) {

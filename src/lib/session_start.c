@@ -272,6 +272,7 @@ static int start(struct starting *s, struct cordon_err *err)
 	int ends[2], rc;
 
 	warn_of_found(&warner, s->c, &s->request);
+	warn_of_cuts(&warner, s->c);
 	warn_of_plan(&warner, &s->plan);
 	if (request_make_roots(s->c, err) < 0)
 		return -1;

@@ -60,6 +60,28 @@ static void warn_of_waived(const struct warner *w, const struct plan *plan)
 	w->tell(w->arg, buf_text(&line));
 }
 
+/* What a policy asks for and does not get is explain's to tell: it may be meant for another
+ * machine.  An option is meant for this run. */
+void warn_of_cuts(const struct warner *w, const struct composition *c)
+{
+	for (size_t i = 0; w->tell && i < c->cuts.n; i++) {
+		const struct cut *cut = &c->cuts.items[i];
+		cleanup_buf struct buf line = BUF(2 * PATH_MAX);
+
+		if (!cut->at.file || !str_starts(str_from(cut->at.file), "--"))
+			continue;
+		buf_puts(&line, "warning: ");
+		place_print(cut->at, &line);
+		if (field_shape(fields[cut->id].kind) == SHAPE_LIST) {
+			buf_putc(&line, ' ');
+			buf_put_plain(&line, str_first(cut->what, MIN(cut->what.n, PATH_MAX)));
+		}
+		buf_puts(&line, ": not allowed by ");
+		place_print(cut->by, &line);
+		w->tell(w->arg, buf_text(&line));
+	}
+}
+
 void warn_of_none(const struct warner *w, const struct policy *p)
 {
 	cleanup_buf struct buf line = BUF(PATH_MAX + 256);

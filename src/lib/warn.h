@@ -13,6 +13,8 @@ struct warner {
 /* What a policy that nobody named opens beyond its own folder. */
 void warn_of_found(const struct warner *w, const struct composition *c,
 		   const struct plan_request *r);
+/* What an option asks for and another policy, a ceiling mostly, does not allow. */
+void warn_of_cuts(const struct warner *w, const struct composition *c);
 /* That nothing encloses the command, and who says so. */
 void warn_of_none(const struct warner *w, const struct policy *p);
 /* Limits that an option sets and that nobody holds for a command that nothing encloses. */

@@ -1370,6 +1370,32 @@ has_guard() {
 	[ -e .config/cordon/cordon.toml ]
 }
 
+@test "what an option asks for and a ceiling does not allow is told" {
+	export HOME=$BATS_TEST_TMPDIR/home
+	mkdir -p "$HOME/.config/cordon" ../other
+	ceiling=$HOME/.config/cordon/cordon.toml
+	printf '[network]\nmode = "no-network"\n[limits]\nmemory = "1G"\n' >"$ceiling"
+	printf '[files]\nwrite = ["%s"]\n' "$work" >>"$ceiling"
+	for options in "--network public" "--allow-host a.test" "--memory 2G"; do
+		# shellcheck disable=SC2086 # words
+		run -0 "$cordon" run $options -- true
+		[[ "$output" == "cordon: warning: ${options%% *}: not allowed by $ceiling:"* ]]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+	run -0 "$cordon" run --write ../other -- true
+	[ "$output" = "cordon: warning: --write $BATS_TEST_TMPDIR/other: not allowed by $ceiling:6:9" ]
+	# Not what is as strict, nor what a policy says.
+	run -0 "$cordon" run --network no-network --memory 1G --write . -- true
+	[ -z "$output" ]
+	printf '[network]\nmode = "public"\n' >p.toml
+	run -0 "$cordon" run --policy p.toml -- true
+	[ -z "$output" ]
+	run -0 "$cordon" session start --network public --name s
+	[[ "$output" == *"warning: --network: not allowed by $ceiling:"* ]]
+	"$cordon" session stop s
+	rm -r "$HOME/.config"
+}
+
 @test "the user's ceiling holds without HOME, too" {
 	unshare --map-root-user --mount true || skip "no user namespace here"
 	mkdir -p etc home/.config/cordon other/cordon work
