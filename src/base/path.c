@@ -225,6 +225,8 @@ static int walk_to_link(struct arena *a, struct stage *st, const struct path_vis
 	st->rest = st->text;
 	while (st->rest.n && n == 0)
 		n = step_plain(a, &w, next_part(&st->rest), st->target, v, err);
+	while (str_starts(st->rest, "/"))
+		st->rest = str_from_pos(st->rest, 1);
 	if (n < 0)
 		return -1;
 	st->has_link = n > 0;

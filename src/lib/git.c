@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "lib/accounts.h"
+#include "lib/ways.h"
 
 #define MAX_GIT_FILES	256		/* and folders; more are refused */
 
@@ -116,9 +117,7 @@ static int add_back(void *data, const char *path, struct cordon_err *err)
 {
 	const struct names *n = data;
 
-	if (!compose_is_replaceable(n->s->c, path))
-		return 0;
-	return add_name(&(struct names){ n->s, &n->s->r->git_files }, path, err);
+	return ways_add(n->s->c, n->s->r, path, err);
 }
 
 /* What it leads to, and each name on the way: a link can be taken away, and its name be given
@@ -472,8 +471,6 @@ static int read_root(struct search *s, const char *root)
 
 /* ---- what variables say ------------------------------------------------------------- */
 
-#define MAX_GIT_KEYS	1024
-
 /* Repositories, and parts of them. */
 static int read_variable_folders(struct search *s)
 {
@@ -521,7 +518,7 @@ static int read_variable_entries(struct search *s)
 		return err_nomem(s->err);
 	if (!count || !str_parse_u64(str_trim(str_from(count)), &n))
 		return 0;
-	for (uint64_t i = 0; i < MIN(n, (uint64_t)MAX_GIT_KEYS); i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		char name[64];
 		const char *key, *value;
 		struct str section, entry;
@@ -530,7 +527,10 @@ static int read_variable_entries(struct search *s)
 		key = getenv(name);
 		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%llu", (unsigned long long)i);
 		value = getenv(name);
-		if (!key || !value || !strrchr(key, '.'))
+		/* Git does nothing where one is missing. */
+		if (!key || !value)
+			return 0;
+		if (!strrchr(key, '.'))
 			continue;
 		section = str_first(str_from(key), str_find(str_from(key), '.'));
 		entry = str_from(strrchr(key, '.') + 1);

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/listing.h"
 #include "base/path.h"
+#include "lib/ways.h"
 #include "plan/presets.h"
 
 struct search {
@@ -79,6 +80,10 @@ static int hold(struct search *s, const char *path)
 {
 	struct plan_held_link *links;
 
+	for (size_t i = 0; i < s->r->n_held_links; i++)
+		if (s->r->held_links[i].set == s->set &&
+		    strcmp(s->r->held_links[i].path, path) == 0)
+			return 0;
 	if (s->r->n_held_links == MAX_HELD_LINKS)
 		return err_set(s->err, CORDON_E_HOST,
 			       "files.protect: there are over %d links in protected folders, the "
@@ -115,11 +120,21 @@ static int hold_outside(void *data, const char *path, struct cordon_err *err)
 	return path_within(path, w->folder) ? 0 : hold_one(w->s, path, err);
 }
 
-static int hold_back(void *data, const char *path, struct cordon_err *err)
+static int add_way(struct search *s, const char *path)
+{
+	return ways_add(s->c, s->r, path, s->err);
+}
+
+static int add_way_back(void *data, const char *path, struct cordon_err *err UNUSED)
+{
+	return add_way(data, path);
+}
+
+static int add_way_of_link(void *data, const char *path, struct cordon_err *err UNUSED)
 {
 	const struct way *w = data;
 
-	return hold_one(w->s, path, err);
+	return add_way(w->s, path);
 }
 
 /* By each name on the way, wherever it ends: a link in a root could be led elsewhere, though it
@@ -129,7 +144,7 @@ static int add_link(struct search *s, const char *folder, const char *name)
 {
 	const char *link = path_join(&s->c->arena, folder, name);
 	struct way w = { .s = s, .folder = folder };
-	const struct path_visitor v = { hold_outside, hold_back, &w };
+	const struct path_visitor v = { hold_outside, add_way_of_link, &w };
 
 	if (!link)
 		return err_nomem(s->err);
@@ -193,7 +208,7 @@ static int hold_folder(void *data, const char *path, struct cordon_err *err UNUS
 static int hold_way(void *data, const char *path, struct cordon_err *err)
 {
 	struct search *s = data;
-	const struct path_visitor v = { hold_one, hold_one, s };
+	const struct path_visitor v = { hold_one, add_way_back, s };
 	const char *real;
 
 	if (!has_link(AT_FDCWD, path))
@@ -392,7 +407,7 @@ static int close_name(void *data, const char *path, struct cordon_err *err)
 static int close_way(void *data, const char *path, struct cordon_err *err)
 {
 	struct search *s = data;
-	const struct path_visitor v = { close_name, hold_one, s };
+	const struct path_visitor v = { close_name, add_way_back, s };
 	const char *real;
 
 	if (!has_link(AT_FDCWD, path))
@@ -511,13 +526,11 @@ static int hold_names_at(void *data, const char *path, struct cordon_err *err UN
 	       close_all(n->s, move, &n->move, close_name);
 }
 
-static int hold_back_of(void *data, const char *path, struct cordon_err *err)
+static int add_way_of_names(void *data, const char *path, struct cordon_err *err UNUSED)
 {
 	const struct names *n = data;
 
-	n->s->set = "shell-rc";
-	n->s->at = path;
-	return hold_one(n->s, path, err);
+	return add_way(n->s, path);
 }
 
 /* By each name that links on the way to `real` give it: in a root they could be led elsewhere,
@@ -525,7 +538,7 @@ static int hold_back_of(void *data, const char *path, struct cordon_err *err)
 static int hold_names(struct search *s, struct move m, const char *real)
 {
 	struct names n = { s, m, real };
-	const struct path_visitor v = { hold_names_at, hold_back_of, &n };
+	const struct path_visitor v = { hold_names_at, add_way_of_names, &n };
 
 	return path_follow_all(&s->c->arena, str_from(m.to), s->c->here, &v, s->err);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "lib/ways.h"
 
 struct names {
 	struct composition *c;
@@ -18,14 +19,11 @@ static int hide_name(void *data, const char *path, struct cordon_err *err)
 	return plan_paths_add(&n->c->arena, &n->r->own, path, err);
 }
 
-/* What the next run finds its log by is held as that finds its policy. */
-static int hold_name(void *data, const char *path, struct cordon_err *err)
+static int hold_way(void *data, const char *path, struct cordon_err *err)
 {
 	const struct names *n = data;
 
-	if (!compose_is_replaceable(n->c, path))
-		return 0;
-	return plan_paths_add(&n->c->arena, &n->r->policy_files, path, err);
+	return ways_add(n->c, n->r, path, err);
 }
 
 /* By each name on the way: a link in a root could be led elsewhere, and the next run would
@@ -34,7 +32,7 @@ static int hide(struct composition *c, const char *path, const char *base, struc
 		struct cordon_err *err)
 {
 	struct names names = { c, r };
-	const struct path_visitor v = { hide_name, hold_name, &names };
+	const struct path_visitor v = { hide_name, hold_way, &names };
 
 	return path_follow_all(&c->arena, str_from(path), base, &v, err);
 }

@@ -16,26 +16,27 @@
 #include "lib/held.h"
 #include "lib/links.h"
 #include "lib/mounts.h"
+#include "lib/ways.h"
 #include "policy/match.h"
 #include "super/live.h"
 
 struct policies {
 	struct composition *c;
-	struct plan_paths *files;
+	struct plan_request *r;
 };
 
 static int add_policy_name(void *data, const char *path, struct cordon_err *err)
 {
 	const struct policies *p = data;
 
-	return plan_paths_add(&p->c->arena, p->files, path, err);
+	return plan_paths_add(&p->c->arena, &p->r->policy_files, path, err);
 }
 
 static int add_policy_back(void *data, const char *path, struct cordon_err *err)
 {
 	const struct policies *p = data;
 
-	return compose_is_replaceable(p->c, path) ? add_policy_name(data, path, err) : 0;
+	return ways_add(p->c, p->r, path, err);
 }
 
 /* Without the folder we are in, which is no part of what was said. */
@@ -53,7 +54,7 @@ static struct str as_named_from(const struct composition *c, const char *source)
 static int add_policy(struct composition *c, struct plan_request *r, struct str path,
 		      struct cordon_err *err)
 {
-	struct policies p = { c, &r->policy_files };
+	struct policies p = { c, r };
 	const struct path_visitor v = { add_policy_name, add_policy_back, &p };
 
 	return path_follow_all(&c->arena, path, c->here, &v, err);
@@ -113,6 +114,9 @@ static int list_policy_files(struct composition *c, struct plan_request *r, stru
 	for (size_t i = 0; i < c->n_sources; i++)
 		if (add_policy(c, r, as_named_from(c, c->sources[i]), err) < 0)
 			return -1;
+	/* The caller's shell goes where that folder goes, and finds what it names from there. */
+	if (ways_add(c, r, c->here, err) < 0)
+		return -1;
 	if (!c->like_container &&
 	    (list_project_files(c, c->here, r, err) < 0 ||
 	     (!path_within(c->here, c->cwd) && list_project_files(c, c->cwd, r, err) < 0)))

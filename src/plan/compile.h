@@ -55,6 +55,7 @@ struct plan_request {
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool live_is_link;		/* then nobody uses it */
 	bool multi_call;		/* a program that is many (busybox) is where programs are */
+	struct plan_paths ways;		/* folders and links that stay where they are */
 	struct plan_paths own;		/* logs and folders of other live runs; absolute */
 	enum plan_consent consent;
 	const struct policy *ceilings;	/* as they were read; cut the policy already */

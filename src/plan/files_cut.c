@@ -323,6 +323,8 @@ int files_add_protected(struct files *f)
 			   protect_anywhere[i]; i++)
 		files_add_guarded(f, (struct plan_guarded){ protect_anywhere[i], CAUSE_SET,
 							    "agent-config" });
+	for (size_t i = 0; i < f->request->ways.n; i++)
+		protect(f, files_below(f, f->request->ways.paths[i], PLAN_WAY_NAME), CAUSE_WAY, "");
 	for (size_t i = 0; i < f->request->policy_files.n; i++)
 		protect(f, f->request->policy_files.paths[i], CAUSE_POLICY, "");
 	return 0;

@@ -108,8 +108,13 @@ enum guard_cause {
 	CAUSE_DENY,		/* an entry of files.deny */
 	CAUSE_POLICY,		/* a policy's file */
 	CAUSE_OWN,		/* a place of cordon's own */
+	CAUSE_WAY,		/* PLAN_WAY_NAME: its folder stays where it is */
 	N_GUARD_CAUSES
 };
+
+/* A name in a folder that can be written, but by which something is found from elsewhere: the
+ * folder is not moved away, and no link comes in its place.  Nobody has such a name. */
+#define PLAN_WAY_NAME	".cordon.way"
 
 struct plan_guarded {
 	const char *name;

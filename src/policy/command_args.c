@@ -52,6 +52,32 @@ static const struct {
 	char letter, same;
 } synonyms[] = { { "rm", 'R', 'r' }, { "cp", 'R', 'r' } };
 
+/* Letters whose value is the rest of the word, or the next one.  Of other programs any letter
+ * may be an option. */
+static const struct {
+	const char *program;
+	const char *letters;
+} valued[] = {
+	{ "git-commit", "mFcCtuS" },	{ "git-push", "o" },
+	{ "git-clean", "e" },		{ "git-reset", "U" },
+	{ "curl", "AbcCdDeEFHKmoPQrtTuUwxXyYz" }, { "wget", "aoiBtOTwQPUlARDIX" },
+	{ "docker-run", "acehlmpuvw" },	{ "docker-exec", "euw" },
+	{ "tar", "bCfFgHIKLNTVX" },	{ "sed", "efl" },
+	{ "sudo", "ugphCTrtRUD" },	{ "su", "cgGsw" },
+	{ "cp", "St" },			{ "mv", "St" },
+	{ "ln", "St" },			{ "mkdir", "m" },
+	{ "truncate", "rs" },		{ "shred", "ns" },
+	{ "pip-install", "ctierbfC" },	{ "node", "eprC" },
+	{ "python3", "cmWX" },		{ "python", "cmWX" },
+	{ "iptables", "tADIRLSFZNXPEpsdjgiomcCw" },
+};
+
+/* Programs that take a long option cut off, as getopt_long does. */
+static const char *const abbreviated[] = { "git", "rm", "rmdir", "cp", "mv", "ln", "mkdir", "touch",
+	"chmod", "chown", "chgrp", "truncate", "shred", "tar", "sed", "grep", "wget", "curl", "pip",
+	"pip3", "iptables", "ip6tables", "sudo", "su", "make", "env", "timeout", "xargs", "install",
+	"useradd", "userdel", "usermod", "mount", "umount", "wipefs", "systemctl", "gpg" };
+
 /* Programs whose options are words after a single dash. */
 static const char *const worded[] = { "find", "java", "openssl", "go", "terraform", "ffmpeg",
 				      "ip", "tc", "kill", "pkill" };
@@ -85,23 +111,45 @@ static char fold(const struct comparison *c, char letter)
 	return letter;
 }
 
-/* As getopt_long takes them, and git: cut anywhere.  The dashes are gone from both. */
-static bool abbreviates(struct str given, struct str name)
+static bool is_about(const struct comparison *c, const char *program)
 {
-	given.n = str_find(given, '=');
-	name.n = str_find(name, '=');
-	return given.n && given.n <= name.n && memcmp(given.s, name.s, given.n) == 0;
+	return str_is(c->program, program) || str_is(c->rule->joined, program);
 }
 
-/* The letter of a long option ("--" is gone), perhaps abbreviated. */
-static char long_letter(const struct comparison *c, struct str name)
+/* The letter of a long option by its whole name ("--" is gone). */
+static char whole_letter(const struct comparison *c, struct str name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
-		if ((str_is(c->program, spellings[i].program) ||
-		     str_is(c->rule->joined, spellings[i].program)) &&
-		    abbreviates(name, str_from(spellings[i].name)))
+		if (is_about(c, spellings[i].program) && str_is(name, spellings[i].name))
 			return spellings[i].letter;
 	return 0;
+}
+
+/* Does it begin so?  Not where it is the name of another option. */
+static bool is_cut_off(const struct comparison *c, struct str given, struct str name)
+{
+	return given.n && given.n < name.n && memcmp(given.s, name.s, given.n) == 0 &&
+	       in_list(c->program, abbreviated, ARRAY_SIZE(abbreviated)) && !whole_letter(c, given);
+}
+
+/* Without dashes and values. */
+static bool is_same_option(const struct comparison *c, struct str given, struct str name)
+{
+	return str_eq(given, name) || is_cut_off(c, given, name);
+}
+
+/* The letter of a long option, perhaps cut off. */
+static char long_letter(const struct comparison *c, struct str name)
+{
+	char letter;
+
+	name.n = str_find(name, '=');
+	letter = whole_letter(c, name);
+	for (size_t i = 0; !letter && i < ARRAY_SIZE(spellings); i++)
+		if (is_about(c, spellings[i].program) &&
+		    is_cut_off(c, name, str_from(spellings[i].name)))
+			letter = spellings[i].letter;
+	return letter;
 }
 
 static bool is_option(struct str word)
@@ -143,6 +191,18 @@ static bool next_option(const struct comparison *c, size_t *i, struct str *ret)
 	return false;
 }
 
+/* How many letters of this word are options: up to the one that takes the rest. */
+static size_t count_letters(const struct comparison *c, struct str word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(valued); i++)
+		for (size_t k = 0; is_about(c, valued[i].program) && k < word.n; k++)
+			if (word.s[k] == '\0')
+				k++;
+			else if (strchr(valued[i].letters, word.s[k]))
+				return k + 1;
+	return word.n;
+}
+
 static void add_letters(struct comparison *c, struct str word)
 {
 	for (size_t k = 0; k < word.n; k++) {
@@ -157,15 +217,37 @@ static void collect_options(struct comparison *c)
 {
 	struct str word;
 
-	if (c->v->n > 1 && in_list(c->program, dashless, ARRAY_SIZE(dashless)))
+	if (c->v->n > 1 && !str_starts(c->v->argv[1], "-") &&
+	    in_list(c->program, dashless, ARRAY_SIZE(dashless)))
 		add_letters(c, c->v->argv[1]);
 	for (size_t i = 1; next_option(c, &i, &word);) {
 		c->any |= hole_find(word, HOLE_ANY) || hole_find(word, HOLE_MANY);
 		if (is_long(word))
 			c->letters[(unsigned char)long_letter(c, str_from_pos(word, 2))] = true;
 		else
-			add_letters(c, str_from_pos(word, 1));
+			add_letters(c, str_first(str_from_pos(word, 1),
+						 count_letters(c, str_from_pos(word, 1))));
 	}
+}
+
+/* A long option of the rule, perhaps with a value; what follows has it if the word has none. */
+static bool is_long_option(const struct comparison *c, struct str want, struct str word,
+			   size_t next)
+{
+	size_t equals = str_find(word, '='), wants = str_find(want, '=');
+	struct str value = STR("");
+
+	if (!is_long(want) || !is_long(word) ||
+	    !is_same_option(c, str_from_pos(str_first(word, equals), 2),
+			    str_from_pos(str_first(want, wants), 2)))
+		return false;
+	if (wants == want.n)
+		return true;
+	if (equals < word.n)
+		value = str_from_pos(word, equals + 1);
+	else if (next < c->v->n)
+		value = c->v->argv[next];
+	return hole_may_be(value, str_from_pos(want, wants + 1), true);
 }
 
 static bool has_option_word(const struct comparison *c, struct str want)
@@ -173,9 +255,7 @@ static bool has_option_word(const struct comparison *c, struct str want)
 	struct str word;
 
 	for (size_t i = 1; next_option(c, &i, &word);)
-		if (hole_may_be(word, want, true) ||
-		    (is_long(want) && is_long(word) &&
-		     abbreviates(str_from_pos(word, 2), str_from_pos(want, 2))))
+		if (hole_may_be(word, want, true) || is_long_option(c, want, word, i))
 			return true;
 	return false;
 }
@@ -213,7 +293,7 @@ static bool long_has_value(const struct comparison *c, struct str word, struct s
 
 	if (equals == word.n)
 		return false;
-	if (is_long(option) ? !abbreviates(name, str_from_pos(option, 2)) :
+	if (is_long(option) ? !is_same_option(c, name, str_from_pos(option, 2)) :
 			      !letter || long_letter(c, name) != letter)
 		return false;
 	return is_operand(c, want, str_from_pos(word, equals + 1));
@@ -223,10 +303,11 @@ static bool long_has_value(const struct comparison *c, struct str word, struct s
 static bool letter_has_value(const struct comparison *c, struct str word, char letter,
 			     struct str want)
 {
-	for (size_t k = 1; letter && k + 1 < word.n; k++)
-		if (fold(c, word.s[k]) == letter && is_operand(c, want, str_from_pos(word, k + 1)))
-			return true;
-	return false;
+	size_t k = 1, n = 1 + count_letters(c, str_from_pos(word, 1));
+
+	while (k < n && fold(c, word.s[k]) != letter)
+		k++;
+	return letter && k < n && k + 1 < word.n && is_operand(c, want, str_from_pos(word, k + 1));
 }
 
 /* Is it the value of this option of the rule? */
@@ -261,7 +342,7 @@ static size_t next_operand(const struct command_vector *v, size_t i, bool *ended
  * not known, or a word. */
 static size_t find_part_of_git(const struct command_vector *v)
 {
-	static const char *const valued[] = { "-C", "-c", "--git-dir", "--work-tree",
+	static const char *const takes_word[] = { "-C", "-c", "--git-dir", "--work-tree",
 					      "--namespace", "--super-prefix", "--config-env",
 					      "--attr-source" };
 	static const char *const alone[] = { "-p", "-P", "--paginate", "--no-pager",
@@ -272,7 +353,7 @@ static size_t find_part_of_git(const struct command_vector *v)
 	size_t i = 1;
 
 	for (; i < v->n && is_option(v->argv[i]); i++) {
-		if (in_list(v->argv[i], valued, ARRAY_SIZE(valued)))
+		if (in_list(v->argv[i], takes_word, ARRAY_SIZE(takes_word)))
 			i++;
 		else if (!in_list(v->argv[i], alone, ARRAY_SIZE(alone)) &&
 			 (!is_long(v->argv[i]) || str_find(v->argv[i], '=') == v->argv[i].n))
@@ -306,7 +387,7 @@ static bool is_other_part(const struct comparison *c, size_t first)
 
 	if (first == 1 && c->rule->joined.n && str_is(c->program, "git"))
 		at = find_part_of_git(c->v);
-	return at && (at >= c->v->n || !is_operand(c, c->rule->words[1], c->v->argv[at]));
+	return at && (at >= c->v->n || !hole_may_be(c->v->argv[at], c->rule->words[1], false));
 }
 
 bool command_arguments_match(const struct command_rule *r, size_t first,

@@ -99,31 +99,41 @@ static bool is_upward(struct str path)
 	return str_is(path, "..") || str_starts(path, "../");
 }
 
-/* Both without detours.  A pattern that begins with `*` is no more than was written: what is
- * elsewhere is not below it. */
-static bool plain_matches(struct str want, struct str word)
-{
-	cleanup_plain struct plain wanted = PLAIN, given = PLAIN;
-
-	if (str_find(want, '/') == want.n && str_find(word, '/') == word.n)
-		return false;
-	if (plain_path(STR(""), want, &wanted) < 0 || plain_path(STR(""), word, &given) < 0)
-		return true;
-	want = wanted.is;
-	word = given.is;
-	if (str_starts(want, "/") != str_starts(word, "/") || is_upward(want) != is_upward(word))
-		return false;
-	return hole_may_be(word, want, !str_is(want, "."));
-}
-
-/* ---- from the working directory -------------------------------------------- */
-
 static struct str without_slashes(struct str path)
 {
 	while (path.n > 1 && str_ends(path, "/"))
 		path.n--;
 	return path;
 }
+
+/* As text; what ends with a slash is the folder as well. */
+static bool begins_so(struct str want, struct str word)
+{
+	return hole_may_be(word, want, !str_is(want, ".")) ||
+	       (str_ends(want, "/") && hole_may_be(word, without_slashes(want), false));
+}
+
+static bool has_slash(struct str path)
+{
+	return str_find(path, '/') < path.n;
+}
+
+/* Both without detours.  A pattern that begins with `*` is no more than was written: what is
+ * elsewhere is not below it. */
+static bool plain_matches(struct str want, struct str word)
+{
+	cleanup_plain struct plain wanted = PLAIN, given = PLAIN;
+
+	if (plain_path(STR(""), want, &wanted) < 0 || plain_path(STR(""), word, &given) < 0)
+		return true;
+	want = wanted.is;
+	word = given.is;
+	if (str_starts(want, "/") != str_starts(word, "/") || is_upward(want) != is_upward(word))
+		return false;
+	return begins_so(want, word);
+}
+
+/* ---- from the working directory -------------------------------------------- */
 
 /* The place that a pattern names: of `/srv` and `/srv/` and of all in it (`/srv/` and a star)
  * it is `/srv/`. */
@@ -146,39 +156,60 @@ static bool matches_from(struct str cwd, struct str want, struct str word)
 {
 	cleanup_plain struct plain wanted = PLAIN, given = PLAIN, whole = PLAIN, place = PLAIN;
 
-	if (!str_starts(want, "/") || str_starts(word, "/") || !cwd.n)
-		return false;
 	if (plain_path(STR(""), want, &wanted) < 0 || plain_path(STR(""), word, &given) < 0 ||
 	    plain_path(cwd, word, &whole) < 0 || find_place(wanted.is, &place) < 0)
 		return true;
 	if (str_eq(cwd, COMMAND_CWD_LOST))
 		return is_upward(given.is);
-	return hole_may_be(whole.is, wanted.is, true) &&
+	return begins_so(wanted.is, whole.is) &&
 	       !(is_below(cwd, &place) && is_below(whole.is, &place));
 }
 
 /* ---- one operand ------------------------------------------------------------ */
 
-/* A shell makes of `~` the home before the program sees it. */
-static bool is_home(struct str want)
+/* An absolute pattern, and a relative operand of a command that runs somewhere. */
+static bool depends_on_folder(const struct command_place *place, struct str want, struct str word)
 {
-	return str_is(want, "~") || str_starts(want, "~/");
+	return place->cwd.n && str_starts(want, "/") && !str_starts(word, "/");
+}
+
+static bool path_matches(const struct command_place *place, struct str want, struct str word)
+{
+	return ((has_slash(want) || has_slash(word)) && plain_matches(want, word)) ||
+	       (depends_on_folder(place, want, word) && matches_from(place->cwd, want, word));
+}
+
+/* The home itself: what is in it is the caller's work, too. */
+static bool is_home(const struct command_place *place, struct str word)
+{
+	cleanup_plain struct plain home = PLAIN, given = PLAIN;
+	struct str base = str_starts(word, "/") ? STR("") : place->cwd;
+
+	if (plain_path(STR(""), place->home, &home) < 0 || plain_path(base, word, &given) < 0)
+		return true;
+	if (str_eq(base, COMMAND_CWD_LOST))
+		return is_upward(given.is);
+	return str_eq(without_slashes(given.is), without_slashes(home.is));
+}
+
+static bool home_matches(const struct command_place *place, struct str want, struct str word)
+{
+	cleanup_plain struct plain wanted = PLAIN;
+
+	if (str_is(want, "~") || str_is(want, "~/"))
+		return is_home(place, word);
+	return plain_path(place->home, str_from_pos(want, 1), &wanted) < 0 ||
+	       wanted.is.n > MAX_COMMAND_WORD || path_matches(place, wanted.is, word);
 }
 
 bool command_operand_matches(const struct command_place *place, struct str want, struct str word)
 {
-	cleanup_plain struct plain home = PLAIN;
-
 	/* What only the environment decides is not the text's doing. */
 	if (hole_is_only_env(word))
 		return false;
-	if (hole_may_be(word, want, true))
+	if (hole_may_be(word, want, true) || path_matches(place, want, word))
 		return true;
-	if (is_home(want) && str_starts(place->home, "/")) {
-		if (plain_path(place->home, str_from_pos(want, 1), &home) < 0 ||
-		    home.n > MAX_COMMAND_WORD)
-			return true;
-		want = home.is;
-	}
-	return plain_matches(want, word) || matches_from(place->cwd, want, word);
+	/* A shell makes of `~` the home before the program sees it. */
+	return (str_is(want, "~") || str_starts(want, "~/")) && str_starts(place->home, "/") &&
+	       home_matches(place, want, word);
 }

@@ -235,6 +235,14 @@ int guard_check_landing(const struct guard_actor *a, const struct guard_place *f
 
 /* ---- leaving --------------------------------------------------------------- */
 
+static int is_way(void *data, const struct guard_name *name, size_t n)
+{
+	const struct guard_name **by = data;
+
+	*by = name;
+	return n < name->n_parts && name->cause == CAUSE_WAY;
+}
+
 /* What is guarded would come to stand under a name that is not, where the next
  * run finds nothing to hold.  The same with all that is mounted in a directory, which
  * goes with it: sockets of the host, what fits a pattern, what is only to be read. */
@@ -255,6 +263,8 @@ int guard_check_leaving(const struct guard_actor *a, const struct guard_place *f
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	if (leads_on(from))
+		rc = guard_each_way(a->w->names, str_from(from->path), is_way, ret_by);
+	if (rc == 0 && leads_on(from))
 		rc = check_rests(a, from, from, ret_by);
 	if (rc)
 		return rc < 0 ? 1 : rc;

@@ -30,10 +30,16 @@ begin() {
 	cp -r "$work" "$before"
 }
 
-# A folder or link `l`, from which a `..` goes on.
+# A folder or link `l`, from which a `..` goes on: something else in its place.
 back() {
 	begin
-	stays 'rmdir l 2>/dev/null || rm l; ln -s / l' 'mv l away'
+	if [ -L l ]; then
+		stays 'rm l; ln -s / l' 'mv l away'
+	else
+		stays 'rmdir l; ln -s / l || { mkdir l; false; }' 'mv l away' \
+			'ln -s / m; rmdir l; mv -T m l || { rm m; mkdir l; false; }'
+		run -0 "$cordon" run -- sh -c 'rmdir l && mkdir l && echo x >l/x && mv l/x . && rm x'
+	fi
 }
 
 @test "a folder that a way to hooks goes back from" {
@@ -63,7 +69,7 @@ back() {
 	git config include.path ../l/../inc
 	back
 	# Where it leads is beside what the link leads to.
-	stays 'echo x >dd/inc' 'rmdir dd/ee'
+	stays 'echo x >dd/inc' 'mv dd/ee other' 'rmdir dd/ee; ln -s / dd/ee || { mkdir dd/ee; false; }'
 }
 
 @test "a folder that a way to a repository goes back from" {
@@ -74,7 +80,7 @@ back() {
 	echo 'gitdir: l/../git' >.git
 	run -0 git rev-parse --git-dir
 	back
-	stays 'echo x >>dd/git/config' 'rmdir dd/ee'
+	stays 'echo x >>dd/git/config' 'mv dd/ee other'
 }
 
 @test "a folder that a link in a protected place goes back from" {
@@ -109,7 +115,7 @@ back() {
 	for variable in HOME XDG_CONFIG_HOME ZDOTDIR CARGO_HOME; do
 		export "$variable=$work/l/../hh"
 		[ "$variable" = HOME ] || export HOME=$BATS_TEST_TMPDIR/home
-		stays 'rm l; ln -s / l' 'mv l away' 'rmdir d/e'
+		stays 'rm l; ln -s / l' 'mv l away' 'mv d/e other' 'mv d other'
 		[ "$variable" = HOME ] || unset "$variable"
 	done
 }
@@ -131,8 +137,25 @@ back() {
 		begin
 		case $place in
 		st) stays 'rm st' 'ln -sfn / st' ;;
-		*) stays 'rmdir l' 'mv l away' ;;
+		*) stays 'mv l away' 'rmdir l; ln -s / l || { mkdir l; false; }' ;;
 		esac
+	done
+}
+
+@test "the folder that the caller stands in stays where it is" {
+	mkdir -p a/b other
+	echo >keep
+	printf '[files]\nwrite = ["."]\n' >agent.toml
+	cd a/b
+	begin
+	run -0 "$cordon" run --policy ../../agent.toml -- sh -c 'echo x >y; mv y ..; rm ../y; mkdir z; rmdir z'
+	for act in 'mv ../../a/b ../../other/b' 'mv ../../a ../../other' 'mv ../b ../c' \
+		'python3 -c "import os; os.rename(\"../../a\", \"../../other/a\")"'; do
+		run "$cordon" run --policy ../../agent.toml -- sh -c "$act"
+		[ "$status" -ne 0 ]
+		run "$cordon" run -w "$work" --no-policy -- sh -c "$act"
+		[ "$status" -ne 0 ]
+		diff -r "$work" "$before"
 	done
 }
 

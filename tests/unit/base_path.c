@@ -155,6 +155,7 @@ static void test_follow(void)
 		{ "gone/f", "f " },
 		{ "two", "two l d " },
 		{ "l/f", "f f " },
+		{ ".//l///f//", "f f " },
 		{ "none", "none gone " },
 		{ "far", "far d " },
 		{ "d/up", "up x x x " },

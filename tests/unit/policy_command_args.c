@@ -99,8 +99,13 @@ static void test_operands_with_detours(void)
 		{ "/w/s", "../s/x", true },
 		{ "/w/s", "../other", false },
 		{ "~", "/home/me", true },
-		{ "~", "//home/./me/x", true },
-		{ "~/", "/home/me/x", true },
+		{ "~", "//home/./me/", true },
+		{ "~", "/home/me/x", false },
+		{ "~", "/home/me2", false },
+		{ "~/", "/home/me", true },
+		{ "/srv/", "/srv", true },
+		{ "/srv/", "/srv2", false },
+		{ "d/", "d", true },
 		{ "~/x", "/home/me/x", true },
 		{ "~/x", "/home/me/y", false },
 		{ "~", "/home", false },
@@ -162,6 +167,27 @@ static void test_operands_that_are_long(void)
 	}
 }
 
+/* Words as long as an execution takes are judged in a moment. */
+static void test_words_that_are_long(void)
+{
+	static char text[4u << 20];
+	struct str argv[] = { STR("rm"), { text, sizeof(text) }, STR("x") };
+	static const char *const patterns[] = { "rm -rf /x", "rm -f /x", "rm --force=x /x",
+						"rm * /x" };
+	const struct command_place place = { STR("/w"), STR("/h") };
+	struct command_rule r;
+	char why[COMMAND_WHY];
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		memset(text, 'f', sizeof(text));
+		text[0] = '-';
+		ok(command_rule_parse(str_from(patterns[i]), &memory, &r, why) == 0 &&
+		   !command_rule_matches(&r, argv, 3, place), "%s: letters", patterns[i]);
+		memset(text, '/', sizeof(text));
+		ok(!command_rule_matches(&r, argv, 3, place), "%s: slashes", patterns[i]);
+	}
+}
+
 static void test_options_of_a_vector(void)
 {
 	static const struct {
@@ -182,11 +208,28 @@ static void test_options_of_a_vector(void)
 		{ "git commit --no-verify", "git commit -n", true },
 		{ "git commit --no-verify", "git commit --no-verif", true },
 		{ "git push --no-verify", "git push -n", false },
-		{ "docker run --privileged", "docker run --privil x", true },
+		{ "git push --force-with-lease", "git push --force", false },
+		{ "curl --data-binary", "curl --data x", false },
+		{ "kubectl delete --all-namespaces", "kubectl delete --all", false },
+		{ "docker run --privileged", "docker run --privileged x", true },
+		{ "docker run --network=host", "docker run --network=none x", false },
+		{ "docker run --network=host", "docker run --network=host x", true },
+		{ "docker run --network=host", "docker run --network host x", true },
+		{ "docker run --network=host", "docker run --network none x", false },
 		{ "iptables -F", "iptables --flush", true },
 		{ "tar -x", "tar xf a.tar", true },
 		{ "tar -x", "tar --get", true },
 		{ "tar -x", "tar cf x", false },
+		{ "tar -x", "tar fx a.tar", true },
+		{ "tar -x", "tar --exclude=x -cf a .", false },
+		/* values that look like letters */
+		{ "git commit --no-verify", "git commit -mAdd-login", false },
+		{ "git commit --no-verify", "git commit -am new", false },
+		{ "git commit --no-verify", "git commit -nm x", true },
+		{ "curl --insecure", "curl -HX-Token:ok u", false },
+		{ "curl --insecure", "curl -sko x u", true },
+		{ "docker run --detach", "docker run -eFOOd=x img", false },
+		{ "tar -x", "tar -cfx .", false },
 		/* values in one word with their option */
 		{ "tar -C /", "tar -C/", true },
 		{ "tar -C /", "tar -xC/", true },
@@ -210,6 +253,8 @@ static void test_options_of_a_vector(void)
 		{ "git push", "git --git-dir=x push", true },
 		{ "git push", "git --some-day x push", true },
 		{ "git push", "git stash push", false },
+		{ "git merge", "git merge-base a b", false },
+		{ "git merge*", "git merge-base a b", true },
 		{ "git push", "git -C push status", false },
 		{ "git push", "git commit -m push", false },
 		{ "git push", "git log --grep push", false },
@@ -236,5 +281,6 @@ int main(void)
 		TAP(test_operands_by_their_folder),
 		TAP(test_operands_that_are_long),
 		TAP(test_options_of_a_vector),
+		TAP(test_words_that_are_long),
 		TAP_END });
 }
