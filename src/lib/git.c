@@ -471,6 +471,13 @@ static int read_root(struct search *s, const char *root)
 
 /* ---- what variables say ------------------------------------------------------------- */
 
+/* Closed to us and nothing that the command could open: git finds nothing there either. */
+static bool is_out_of_reach(const struct search *s, const char *folder)
+{
+	return !compose_is_writable(s->c, folder) &&
+	       faccessat(AT_FDCWD, folder, R_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
 /* Repositories, and parts of them. */
 static int read_variable_folders(struct search *s)
 {
@@ -482,6 +489,8 @@ static int read_variable_folders(struct search *s)
 		if (!value)
 			continue;
 		folder = resolve(s, str_from(value), s->c->here);
+		if (folder && is_out_of_reach(s, folder))
+			continue;
 		if (folder && strcmp(folder, s->dot) != 0 &&
 		    add_names(s, &s->r->git_folders, str_from(value), s->c->here) < 0)
 			return -1;
@@ -507,21 +516,30 @@ static int add_variable_files(struct search *s)
 	return 0;
 }
 
-/* GIT_CONFIG_KEY_0=core.hooksPath, as of a configuration that lies here. */
-static int read_variable_entries(struct search *s)
+/* section.key, or section.sub.key */
+static int take_key(struct search *s, const char *file, struct str key, struct str value)
+{
+	size_t last = key.n;
+
+	while (last && key.s[last - 1] != '.')
+		last--;
+	if (!last)
+		return 0;
+	return take_entry(s, file, str_first(key, str_find(key, '.')), str_from_pos(key, last),
+			  value);
+}
+
+/* GIT_CONFIG_KEY_0=core.hooksPath */
+static int read_variable_entries(struct search *s, const char *file)
 {
 	const char *count = getenv("GIT_CONFIG_COUNT");
-	const char *file = path_join(&s->c->arena, s->c->here, "GIT_CONFIG_COUNT");
 	uint64_t n = 0;
 
-	if (!file)
-		return err_nomem(s->err);
 	if (!count || !str_parse_u64(str_trim(str_from(count)), &n))
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
 		char name[64];
 		const char *key, *value;
-		struct str section, entry;
 
 		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%llu", (unsigned long long)i);
 		key = getenv(name);
@@ -530,12 +548,56 @@ static int read_variable_entries(struct search *s)
 		/* Git does nothing where one is missing. */
 		if (!key || !value)
 			return 0;
-		if (!strrchr(key, '.'))
-			continue;
-		section = str_first(str_from(key), str_find(str_from(key), '.'));
-		entry = str_from(strrchr(key, '.') + 1);
-		if (take_entry(s, file, section, entry, str_from(value)) < 0)
+		if (take_key(s, file, str_from(key), str_from(value)) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+/* The next text in quotes, as git writes it for its own children: 'it'\''s'.  False: none. */
+static bool read_quoted(struct search *s, struct str *rest, struct str *ret)
+{
+	char *out = arena_new(&s->c->arena, rest->n + 1, 1);
+	size_t n = 0;
+
+	if (!out || !str_starts(*rest, "'"))
+		return false;
+	for (*rest = str_from_pos(*rest, 1); rest->n; *rest = str_from_pos(*rest, 1)) {
+		if (rest->s[0] != '\'') {
+			out[n++] = rest->s[0];
+		} else if (rest->n > 3 && rest->s[1] == '\\' && rest->s[3] == '\'') {
+			out[n++] = rest->s[2];	/* a quote, or an exclamation mark */
+			*rest = str_from_pos(*rest, 3);
+		} else {
+			*rest = str_from_pos(*rest, 1);
+			*ret = (struct str){ out, n };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Of `git -c`: 'key'='value', or in one as older ones have it.  Git does nothing where it
+ * cannot read them. */
+static int read_parameters(struct search *s, const char *file)
+{
+	const char *text = getenv("GIT_CONFIG_PARAMETERS");
+	struct str rest = str_trim(str_from(text ? text : "")), key, value;
+
+	while (read_quoted(s, &rest, &key)) {
+		size_t equals = str_find(key, '=');
+
+		value = STR("");
+		if (str_starts(rest, "=")) {
+			rest = str_from_pos(rest, 1);
+			(void)!read_quoted(s, &rest, &value);
+		} else if (equals < key.n) {
+			value = str_from_pos(key, equals + 1);
+			key = str_first(key, equals);
+		}
+		if (take_key(s, file, key, value) < 0)
+			return -1;
+		rest = str_trim(rest);
 	}
 	return 0;
 }
@@ -543,7 +605,7 @@ static int read_variable_entries(struct search *s)
 /* As who calls has them: the next git that he runs takes them, too. */
 static int read_variables(struct search *s)
 {
-	const char *worktree = getenv("GIT_WORK_TREE");
+	const char *worktree = getenv("GIT_WORK_TREE"), *file;
 
 	s->worktree = worktree ? resolve(s, str_from(worktree), s->c->here) : s->c->here;
 	if (!s->worktree)
@@ -551,8 +613,12 @@ static int read_variables(struct search *s)
 	s->dot = path_join(&s->c->arena, s->worktree, ".git");
 	if (!s->dot)
 		return err_nomem(s->err);
+	/* What is said without a file is as of one that lies here. */
+	file = path_join(&s->c->arena, s->c->here, "the environment");
+	if (!file)
+		return err_nomem(s->err);
 	if (read_variable_folders(s) < 0 || add_variable_files(s) < 0 ||
-	    read_variable_entries(s) < 0)
+	    read_variable_entries(s, file) < 0 || read_parameters(s, file) < 0)
 		return -1;
 	return read_files(s);
 }

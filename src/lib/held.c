@@ -556,15 +556,48 @@ static int read_move(struct search *s, const struct moved_folder *f, const char 
 	return hold_names(s, (struct move){ f->folder, f->only, to }, m.to);
 }
 
-/* As bash expands it. */
-static const char *read_place(struct search *s, const char *value)
+/* A variable that it begins with, as bash takes it; whatever else a shell would make of a text
+ * cannot be told. */
+static const char *expand(struct search *s, const char *value)
 {
-	static const char *const homes[] = { "$HOME/", "${HOME}/" };
+	bool braced = value[0] == '$' && value[1] == '{';
+	const char *from = value + 1 + braced, *found;
+	size_t n = strspn(from, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789");
+	const char *rest = from + n + (braced && from[n] == '}'), *name;
 
-	for (size_t i = 0; s->c->home && i < ARRAY_SIZE(homes); i++)
-		if (str_starts(str_from(value), homes[i]))
-			return path_join(&s->c->arena, s->c->home, value + strlen(homes[i]));
-	return value;
+	if (value[0] != '$' || *rest != '/')
+		return value;
+	name = arena_strndup(&s->c->arena, from, n);
+	if (!name)
+		return NULL;
+	found = strcmp(name, "PWD") == 0 ? s->c->here : getenv(name);
+	return found ? arena_printf(&s->c->arena, "%s%s", found, rest) : value;
+}
+
+static int read_place(struct search *s, const struct moved_folder *f, struct str place)
+{
+	const char *to = arena_strndup(&s->c->arena, place.s, place.n);
+
+	if (to && f->how == MOVED_BY_SHELL)
+		to = expand(s, to);
+	if (!to)
+		return err_nomem(s->err);
+	return *to ? read_move(s, f, to) : 0;
+}
+
+static int read_variable(struct search *s, const struct moved_folder *f)
+{
+	const char *value = getenv(f->variable);
+	struct str rest = str_from(value ? value : "");
+
+	while (rest.n) {
+		size_t n = f->how == MOVED_LIST ? str_find(rest, ':') : rest.n;
+
+		if (read_place(s, f, str_first(rest, n)) < 0)
+			return -1;
+		rest = str_from_pos(rest, MIN(n + 1, rest.n));
+	}
+	return 0;
 }
 
 /* The caller's own settings and keys, where it keeps them in a root. */
@@ -572,17 +605,9 @@ static int read_moved(struct search *s)
 {
 	if (s->r->home && hold_names(s, (struct move){ "", "", s->c->home }, s->r->home) < 0)
 		return -1;
-	for (const struct moved_folder *f = moved_folders; f->variable; f++) {
-		const char *value = getenv(f->variable), *to;
-
-		if (!value || !*value)
-			continue;
-		to = read_place(s, value);
-		if (!to)
-			return err_nomem(s->err);
-		if (read_move(s, f, to) < 0)
+	for (const struct moved_folder *f = moved_folders; f->variable; f++)
+		if (read_variable(s, f) < 0)
 			return -1;
-	}
 	return 0;
 }
 

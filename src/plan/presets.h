@@ -39,6 +39,7 @@ extern const char *const credentials[];
  * one. */
 extern const struct moved_folder {
 	const char *variable, *folder, *only;
+	enum { MOVED_WHOLE, MOVED_LIST, MOVED_BY_SHELL } how;	/* a list: several, by `:` */
 } moved_folders[];
 /* The same for the whole machine; matters when the caller is root. */
 extern const char *const root_files[];

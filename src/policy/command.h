@@ -12,9 +12,10 @@
  * "/etc", "a/../b" and "./b" with "b"; where it is known in which folder, "../../etc"
  * does as well, and "x" where that is /etc itself; not in a folder below it.  `~` is the
  * home as well, and alone nothing in it.  The first of them may be joined to the program
- * by a dash: git-push is `git push`, which is what git is told to do, not any operand.  A `*` stands for any
- * bytes, alone for any argument.  A pattern with shell syntax in it is looked for in the
- * text itself, white space collapsed, and never matches an argument vector.
+ * by a dash: git-push is `git push`, which is what git is told to do, not any operand.
+ * A `*` stands for any bytes, alone for any argument.  A pattern with shell syntax in it
+ * is looked for in the text itself, white space collapsed, and never matches an argument
+ * vector.
  */
 #ifndef POLICY_COMMAND_H
 #define POLICY_COMMAND_H

@@ -102,8 +102,8 @@ static const struct {
 	[CAUSE_POLICY] = { "the name is a policy's", "a change from outside the cordon", "" },
 	/* What is ours nobody can have. */
 	[CAUSE_OWN] = { "the name is cordon's own", "", "" },
-	[CAUSE_WAY] = { "something outside is found by this name", "a change from outside the cordon",
-			"" },
+	[CAUSE_WAY] = { "something outside is found by this name",
+			"a change from outside the cordon", "" },
 };
 static_assert(ARRAY_SIZE(causes) == N_GUARD_CAUSES, "a cause without words");
 

@@ -198,9 +198,17 @@ back() {
 	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=Core.HooksPath GIT_CONFIG_VALUE_0=hooks stays 'mkdir hooks'
 	GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=a.b GIT_CONFIG_VALUE_0=c GIT_CONFIG_KEY_1=include.path \
 		GIT_CONFIG_VALUE_1=$work/inc stays 'echo x >inc'
+	GIT_CONFIG_PARAMETERS="'core.hookspath'='ho'\\''oks' 'a.b'" stays "mkdir \"ho'oks\""
+	GIT_CONFIG_PARAMETERS="'a.b'='c' 'core.hooksPath=hooks'" stays 'mkdir hooks'
+	run -0 git -c alias.x='!printf %s "$GIT_CONFIG_PARAMETERS"' -c core.hooksPath=hk x
+	GIT_CONFIG_PARAMETERS=$output stays 'mkdir hk'
 	GIT_CONFIG_GLOBAL=gc stays 'echo x >gc'
 	GIT_CONFIG_SYSTEM=$work/gc stays 'echo x >gc'
 	GIT_TEMPLATE_DIR=$work/template stays 'mkdir template'
+	# Nor is anything found in what others closed.
+	if [ "$(id -u)" != 0 ]; then
+		GIT_DIR=/root/repo/.git run -0 "$cordon" run -- true
+	fi
 	# What says nothing holds nothing.
 	GIT_CONFIG_COUNT=x GIT_DIR='' run -0 "$cordon" run -- mkdir hooks
 }
@@ -210,6 +218,8 @@ back() {
 	mkdir "$HOME" conf
 	begin
 	XDG_CONFIG_HOME=conf stays 'mkdir conf/fish'
+	BASH_ENV='$PWD/env.sh' stays 'echo x >env.sh'
+	HGRCPATH=/etc/hgrc:$work/rc stays 'echo x >rc'
 	BASH_ENV=env.sh stays 'echo x >env.sh'
 	HOME=$work BASH_ENV='${HOME}/env.sh' stays 'echo x >env.sh'
 	CLAUDE_CONFIG_DIR=$work/c stays 'mkdir c'

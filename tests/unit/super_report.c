@@ -100,8 +100,9 @@ static void test_causes_of_files(void)
 		{ { "/w/x", CAUSE_POLICY, "" },
 		  "denied: /w/x (2×) the name is a policy's; "
 		  "allow with a change from outside the cordon" },
-		{ { "/w/x", CAUSE_WAY, "" }, "denied: /w/x (2×) something outside is found by this name"
-		  "; allow with a change from outside the cordon" },
+		{ { "/w/x", CAUSE_WAY, "" },
+		  "denied: /w/x (2×) something outside is found by this name; "
+		  "allow with a change from outside the cordon" },
 		{ { "/w/x", CAUSE_OWN, "" }, "denied: /w/x (2×) the name is cordon's own" },
 	};
 
