@@ -216,8 +216,9 @@ static void plain_walk_release(struct plain_walk *w)
 static int walk_to_link(struct arena *a, struct stage *st, const struct path_visitor *v,
 			struct cordon_err *err)
 {
+	char room[USUAL_PATH];
 	__attribute__((cleanup(plain_walk_release))) struct plain_walk w = {
-		.out = BUF(4 * PATH_MAX) };
+		.out = BUF_IN(room, 4 * PATH_MAX) };
 	ssize_t n = 0;
 
 	if (!str_starts(st->text, "/"))
