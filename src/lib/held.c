@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/listing.h"
 #include "base/path.h"
+#include "base/syscalls.h"
 #include "lib/ways.h"
 #include "plan/presets.h"
 
@@ -157,7 +158,7 @@ static int add_link(struct search *s, const char *folder, const char *name)
 	return w.is_told || path_within(w.real, folder) ? 0 : hold_one(s, link, s->err);
 }
 
-static bool is_link(int dir, const struct dirent *e)
+static bool is_link(int dir, const struct dirent64 *e)
 {
 	struct stat st;
 
@@ -166,20 +167,32 @@ static bool is_link(int dir, const struct dirent *e)
 	return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode);
 }
 
+static int add_links(struct search *s, const char *path, int dir, const char *entries, ssize_t n)
+{
+	for (ssize_t at = 0; at < n;) {
+		const struct dirent64 *e = (const void *)(entries + at);
+
+		if (is_link(dir, e) && add_link(s, path, e->d_name) < 0)
+			return -1;
+		at += e->d_reclen;
+	}
+	return 0;
+}
+
+/* Without opendir(), which asks for memory: nearly every run reads two such folders. */
 static int read_folder(struct search *s, const char *path)
 {
-	DIR *dir = opendir(path);
-	const struct dirent *e;
-	int rc = 0;
+	_Alignas(struct dirent64) char entries[4096];
+	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n;
 
-	if (!dir)
+	if (dir < 0)
 		return judge_closed(s, path);
 	s->at = path;
-	while (rc == 0 && (e = readdir(dir)))
-		if (is_link(dirfd(dir), e))
-			rc = add_link(s, path, e->d_name);
-	closedir(dir);
-	return rc;
+	while ((n = sys_getdents64(dir, entries, sizeof(entries))) > 0)
+		if (add_links(s, path, dir, entries, n) < 0)
+			return -1;
+	return n < 0 ? judge_closed(s, path) : 0;
 }
 
 /* ---- links on the way to one --------------------------------------------------------- */
