@@ -244,6 +244,17 @@ static int check_hosts(struct generation *g, struct cordon_err *err)
 	return 0;
 }
 
+/* A ceiling may allow less than was asked for, but not nothing of it without a word. */
+static int check_mode(const struct generation *g, struct cordon_err *err)
+{
+	if (!g->wishes.replaced || g->wishes.mode == NETWORK_NONE ||
+	    g->section->f[F_NETWORK_MODE].number != NETWORK_NONE)
+		return 0;
+	return err_set(err, CORDON_E_USAGE,
+		       "the network cannot be '%s': a ceiling (see cordon explain) allows none",
+		       field_words(KIND_NETWORK_MODE)[g->wishes.mode]);
+}
+
 static int compile(const struct live_policy *p, struct generation *g, struct cordon_err *err)
 {
 	struct policy *start = (struct policy *)(uintptr_t)&p->about.start->policy;
@@ -257,7 +268,7 @@ static int compile(const struct live_policy *p, struct generation *g, struct cor
 	if (compose_wishes(p, &g->wishes, NULL, 0, &g->made, err) < 0)
 		return -1;
 	g->section = section_of(&g->wishes, &g->made.policy);
-	if (check_hosts(g, err) < 0)
+	if (check_mode(g, err) < 0 || check_hosts(g, err) < 0)
 		return -1;
 	return compile_network(p, g, &g->made.policy, err);
 }

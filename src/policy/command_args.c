@@ -67,7 +67,7 @@ static const struct {
 	{ "cp", "St" },			{ "mv", "St" },
 	{ "ln", "St" },			{ "mkdir", "m" },
 	{ "truncate", "rs" },		{ "shred", "ns" },
-	{ "pip-install", "ctierbfC" },	{ "node", "eprC" },
+	{ "pip-install", "ctierbfC" },	{ "node", "erC" },
 	{ "python3", "cmWX" },		{ "python", "cmWX" },
 	{ "iptables", "tADIRLSFZNXPEpsdjgiomcCw" },
 };

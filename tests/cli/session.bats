@@ -462,6 +462,21 @@ TOML
 	[ "$("$cordon" session status s --json | grep -o '"generation":[0-9]*')" = "$before" ]
 }
 
+@test "network: where a ceiling allows none, it is refused" {
+	export HOME=$BATS_TEST_TMPDIR/home
+	unset XDG_CONFIG_HOME
+	mkdir -p "$HOME/.config/cordon"
+	printf '[network]\nmode = "no-network"\n' >"$HOME/.config/cordon/cordon.toml"
+	"$cordon" session start --name s
+	for words in "public" "allowlist --allow-host a.test"; do
+		# shellcheck disable=SC2086 # words
+		run -2 "$cordon" session network s --network $words
+		grep -q "the network cannot be '${words%% *}': a ceiling" <<<"$output"
+	done
+	"$cordon" session network s --network no-network
+	"$cordon" session stop s
+}
+
 @test "allow: where a ceiling alone names hosts, none is lost" {
 	has_gate || skip "this machine has no gate for every port"
 	mkdir -p "$HOME/.config/cordon"

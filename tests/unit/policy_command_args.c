@@ -228,6 +228,7 @@ static void test_options_of_a_vector(void)
 		{ "git commit --no-verify", "git commit -nm x", true },
 		{ "curl --insecure", "curl -HX-Token:ok u", false },
 		{ "curl --insecure", "curl -sko x u", true },
+		{ "node -e", "node -pe 1", true },
 		{ "docker run --detach", "docker run -eFOOd=x img", false },
 		{ "tar -x", "tar -cfx .", false },
 		/* values in one word with their option */
