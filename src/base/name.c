@@ -57,19 +57,9 @@ static size_t fold_wide(uint32_t c, struct str bytes, char *out)
 	return bytes.n;
 }
 
-/* How many it begins with. */
-static size_t n_dots(const char *name, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && name[i] == '.')
-		i++;
-	return i;
-}
-
 size_t name_fold(struct str name, char *out)
 {
-	size_t n = 0;
+	size_t n = 0, n_dots = 0;
 
 	while (name.n) {
 		bool is_wide = (unsigned char)*name.s >= 0x80;
@@ -86,7 +76,9 @@ size_t name_fold(struct str name, char *out)
 		name = str_from_pos(name, bytes);
 	}
 	/* FAT takes no notice of dots at the end. */
-	while (n && out[n - 1] == '.' && n > n_dots(out, n))
+	while (n_dots < n && out[n_dots] == '.')
+		n_dots++;
+	while (n > n_dots && out[n - 1] == '.')
 		n--;
 	return n;
 }

@@ -3,6 +3,14 @@
 
 #include "base/macros.h"
 
+bool str_is_one_of(struct str a, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (str_is(a, words[i]))
+			return true;
+	return false;
+}
+
 bool str_starts(struct str a, const char *prefix)
 {
 	size_t n = strlen(prefix);

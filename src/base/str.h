@@ -41,6 +41,8 @@ static inline struct str str_first(struct str a, size_t n)
 	return (struct str){ a.s, n };
 }
 
+/* Of a list that ends with NULL. */
+bool str_is_one_of(struct str a, const char *const *words);
 bool str_starts(struct str a, const char *prefix);
 bool str_ends(struct str a, const char *suffix);
 /* Order of bytes; a prefix comes first. */

@@ -103,7 +103,7 @@ static int hold_one(void *data, const char *path, struct cordon_err *err UNUSED)
 {
 	struct search *s = data;
 
-	return compose_is_writable(s->c, path) && !has_root_in(s, path) ? hold(s, path) : 0;
+	return compose_is_replaceable(s->c, path) ? hold(s, path) : 0;
 }
 
 struct way {
@@ -211,7 +211,7 @@ static int hold_folder(void *data, const char *path, struct cordon_err *err UNUS
 	struct search *s = data;
 
 	s->at = path;
-	if (!compose_is_writable(s->c, path) || has_root_in(s, path))
+	if (!compose_is_replaceable(s->c, path))
 		return 0;
 	return hold(s, path) < 0 ? -1 : read_folder(s, path);
 }
@@ -256,7 +256,7 @@ static int read_set(struct search *s, const char *root, const struct protected_s
 		if (!path)
 			return err_nomem(s->err);
 		/* A root that is such a name itself is meant to be written. */
-		if (!compose_is_writable(s->c, path) || has_root_in(s, path))
+		if (!compose_is_replaceable(s->c, path))
 			continue;
 		if ((has_link(AT_FDCWD, path) ? hold_way(s, path, s->err) :
 						read_folder(s, path)) < 0)

@@ -4,37 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "lib/ways.h"
-
-struct names {
-	struct composition *c;
-	struct plan_request *r;
-};
-
-static int hide_name(void *data, const char *path, struct cordon_err *err)
-{
-	const struct names *n = data;
-
-	return plan_paths_add(&n->c->arena, &n->r->own, path, err);
-}
-
-static int hold_way(void *data, const char *path, struct cordon_err *err)
-{
-	const struct names *n = data;
-
-	return ways_add(n->c, n->r, path, err);
-}
 
 /* By each name on the way: a link in a root could be led elsewhere, and the next run would
  * write there. */
 static int hide(struct composition *c, const char *path, const char *base, struct plan_request *r,
 		struct cordon_err *err)
 {
-	struct names names = { c, r };
-	const struct path_visitor v = { hide_name, hold_way, &names };
-
-	return path_follow_all(&c->arena, str_from(path), base, &v, err);
+	return ways_follow(c, r, &r->own, str_from(path), base, err);
 }
 
 static int find_asked(struct composition *c, const char *path, struct plan_request *r,

@@ -20,25 +20,6 @@
 #include "policy/match.h"
 #include "super/live.h"
 
-struct policies {
-	struct composition *c;
-	struct plan_request *r;
-};
-
-static int add_policy_name(void *data, const char *path, struct cordon_err *err)
-{
-	const struct policies *p = data;
-
-	return plan_paths_add(&p->c->arena, &p->r->policy_files, path, err);
-}
-
-static int add_policy_back(void *data, const char *path, struct cordon_err *err)
-{
-	const struct policies *p = data;
-
-	return ways_add(p->c, p->r, path, err);
-}
-
 /* Without the folder we are in, which is no part of what was said. */
 static struct str as_named_from(const struct composition *c, const char *source)
 {
@@ -54,10 +35,7 @@ static struct str as_named_from(const struct composition *c, const char *source)
 static int add_policy(struct composition *c, struct plan_request *r, struct str path,
 		      struct cordon_err *err)
 {
-	struct policies p = { c, r };
-	const struct path_visitor v = { add_policy_name, add_policy_back, &p };
-
-	return path_follow_all(&c->arena, path, c->here, &v, err);
+	return ways_follow(c, r, &r->policy_files, path, c->here, err);
 }
 
 static int add_ceiling(struct composition *c, struct plan_request *r, const char *home,

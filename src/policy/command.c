@@ -9,14 +9,6 @@
 #include "policy/shell/shell.h"
 #include "policy/shell/wrapper.h"
 
-static bool in_list(struct str s, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_is(s, names[i]))
-			return true;
-	return false;
-}
-
 struct str command_base_name(struct str word)
 {
 	size_t from = 0;
@@ -117,18 +109,17 @@ int command_rule_parse(struct str text, struct arena *a, struct command_rule *re
 /* Names */
 
 /* Other names under which distributions install the same program. */
-static const char *const families[] = { "mkfs", "fsck" };
+static const char *const families[] = { "mkfs", "fsck", NULL };
 
 static bool is_variant(struct str name, struct str want)
 {
-	static const char *const suffixes[] = { "openbsd", "traditional", "exe" };
+	static const char *const suffixes[] = { "openbsd", "traditional", "exe", NULL };
 	struct str rest;
 
 	if (name.n <= want.n + 1 || memcmp(name.s, want.s, want.n) != 0 || name.s[want.n] != '.')
 		return false;
 	rest = str_from_pos(name, want.n + 1);
-	return in_list(rest, suffixes, ARRAY_SIZE(suffixes)) ||
-	       in_list(want, families, ARRAY_SIZE(families));
+	return str_is_one_of(rest, suffixes) || str_is_one_of(want, families);
 }
 
 static enum command_match check_name(struct str want, struct str word)
@@ -215,7 +206,7 @@ bool command_rule_is_plain(const struct command_rule *r)
 	struct str name = command_base_name(r->words[0]);
 
 	return r->n_words == 1 && !r->has_operators && str_find(name, '*') == name.n &&
-	       !in_list(name, families, ARRAY_SIZE(families));
+	       !str_is_one_of(name, families);
 }
 
 struct str command_rule_program(const struct command_rule *r)

@@ -76,13 +76,14 @@ static const struct {
 static const char *const abbreviated[] = { "git", "rm", "rmdir", "cp", "mv", "ln", "mkdir", "touch",
 	"chmod", "chown", "chgrp", "truncate", "shred", "tar", "sed", "grep", "wget", "curl", "pip",
 	"pip3", "iptables", "ip6tables", "sudo", "su", "make", "env", "timeout", "xargs", "install",
-	"useradd", "userdel", "usermod", "mount", "umount", "wipefs", "systemctl", "gpg" };
+	"useradd", "userdel", "usermod", "mount", "umount", "wipefs", "systemctl", "gpg",
+	NULL };
 
 /* Programs whose options are words after a single dash. */
 static const char *const worded[] = { "find", "java", "openssl", "go", "terraform", "ffmpeg",
-				      "ip", "tc", "kill", "pkill" };
+				      "ip", "tc", "kill", "pkill", NULL };
 /* Those whose first word is letters, with a dash or without. */
-static const char *const dashless[] = { "tar", "ar" };
+static const char *const dashless[] = { "tar", "ar", NULL };
 
 /* What is compared: the words of a rule with those of a command. */
 struct comparison {
@@ -92,14 +93,6 @@ struct comparison {
 	bool letters[UCHAR_MAX + 1];	/* options that are given, by letter */
 	bool any;			/* a word that may be any option */
 };
-
-static bool in_list(struct str s, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_is(s, names[i]))
-			return true;
-	return false;
-}
 
 /* ---- options ------------------------------------------------------------------ */
 
@@ -129,7 +122,7 @@ static char whole_letter(const struct comparison *c, struct str name)
 static bool is_cut_off(const struct comparison *c, struct str given, struct str name)
 {
 	return given.n && given.n < name.n && memcmp(given.s, name.s, given.n) == 0 &&
-	       in_list(c->program, abbreviated, ARRAY_SIZE(abbreviated)) && !whole_letter(c, given);
+	       str_is_one_of(c->program, abbreviated) && !whole_letter(c, given);
 }
 
 /* Without dashes and values. */
@@ -174,7 +167,7 @@ static bool ends_options(const struct comparison *c, size_t i)
 {
 	const struct str *argv = c->v->argv;
 
-	return str_is(argv[i], "--") && !in_list(c->program, worded, ARRAY_SIZE(worded)) &&
+	return str_is(argv[i], "--") && !str_is_one_of(c->program, worded) &&
 	       (!is_option(argv[i - 1]) || str_find(argv[i - 1], '=') < argv[i - 1].n);
 }
 
@@ -217,8 +210,7 @@ static void collect_options(struct comparison *c)
 {
 	struct str word;
 
-	if (c->v->n > 1 && !str_starts(c->v->argv[1], "-") &&
-	    in_list(c->program, dashless, ARRAY_SIZE(dashless)))
+	if (c->v->n > 1 && !str_starts(c->v->argv[1], "-") && str_is_one_of(c->program, dashless))
 		add_letters(c, c->v->argv[1]);
 	for (size_t i = 1; next_option(c, &i, &word);) {
 		c->any |= hole_find(word, HOLE_ANY) || hole_find(word, HOLE_MANY);
@@ -269,7 +261,7 @@ static bool option_given(const struct comparison *c, struct str want)
 
 		return letter && c->letters[(unsigned char)letter];
 	}
-	if (in_list(c->program, worded, ARRAY_SIZE(worded)))
+	if (str_is_one_of(c->program, worded))
 		return false;
 	for (size_t k = 1; k < want.n; k++)
 		if (!c->letters[(unsigned char)fold(c, want.s[k])])
@@ -344,18 +336,18 @@ static size_t find_part_of_git(const struct command_vector *v)
 {
 	static const char *const takes_word[] = { "-C", "-c", "--git-dir", "--work-tree",
 					      "--namespace", "--super-prefix", "--config-env",
-					      "--attr-source" };
+					      "--attr-source", NULL };
 	static const char *const alone[] = { "-p", "-P", "--paginate", "--no-pager",
 					     "--no-replace-objects", "--no-lazy-fetch",
 					     "--no-optional-locks", "--no-advice", "--bare",
 					     "--literal-pathspecs", "--glob-pathspecs",
-					     "--noglob-pathspecs", "--icase-pathspecs" };
+					     "--noglob-pathspecs", "--icase-pathspecs", NULL };
 	size_t i = 1;
 
 	for (; i < v->n && is_option(v->argv[i]); i++) {
-		if (in_list(v->argv[i], takes_word, ARRAY_SIZE(takes_word)))
+		if (str_is_one_of(v->argv[i], takes_word))
 			i++;
-		else if (!in_list(v->argv[i], alone, ARRAY_SIZE(alone)) &&
+		else if (!str_is_one_of(v->argv[i], alone) &&
 			 (!is_long(v->argv[i]) || str_find(v->argv[i], '=') == v->argv[i].n))
 			return 0;
 	}

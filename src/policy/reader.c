@@ -117,13 +117,6 @@ static bool holds_field(const struct member *m)
 	return false;
 }
 
-static bool is_one_of(struct str key, const char *const *words)
-{
-	while (*words && !str_is(key, *words))
-		words++;
-	return *words;
-}
-
 void read_check_top(struct reader *r, const struct value *root, const char *own,
 		    const char *const *inner)
 {
@@ -138,7 +131,7 @@ void read_check_top(struct reader *r, const struct value *root, const char *own,
 		if (r->n_guesses++ < 4 * MAX_DIAGS && read_nearest(m->key, words))
 			diag_error(r->diags, at, "unknown key '%.*s'; did you mean '%s'?",
 				   STR_FMT(m->key), own);
-		else if (is_one_of(m->key, inner))
+		else if (str_is_one_of(m->key, inner))
 			diag_error(r->diags, at, "'%.*s' would be ignored here; write it into "
 				   "'%s'", STR_FMT(m->key), own);
 		else if (holds_field(m))

@@ -7,14 +7,6 @@
 
 #include <math.h>
 
-static bool is_one_of(struct str s, const char *const *words)
-{
-	for (; *words; words++)
-		if (str_is(s, *words))
-			return true;
-	return false;
-}
-
 static bool has_sign(struct str s)
 {
 	return s.n && (s.s[0] == '+' || s.s[0] == '-');
@@ -104,9 +96,9 @@ static bool read_special_float(struct str s, struct value *ret)
 	static const char *const nans[] = { ".nan", ".NaN", ".NAN", NULL };
 	struct str bare = has_sign(s) ? str_from_pos(s, 1) : s;
 
-	if (is_one_of(s, nans))
+	if (str_is_one_of(s, nans))
 		ret->real = NAN;
-	else if (is_one_of(bare, infs))
+	else if (str_is_one_of(bare, infs))
 		ret->real = s.s[0] == '-' ? -INFINITY : INFINITY;
 	else
 		return false;
@@ -120,12 +112,12 @@ static bool read_name(struct str s, struct value *ret)
 	static const char *const trues[] = { "true", "True", "TRUE", NULL };
 	static const char *const falses[] = { "false", "False", "FALSE", NULL };
 
-	if (is_one_of(s, nulls)) {
+	if (str_is_one_of(s, nulls)) {
 		ret->kind = VALUE_NULL;
 		return true;
 	}
-	ret->boolean = is_one_of(s, trues);
-	if (!ret->boolean && !is_one_of(s, falses))
+	ret->boolean = str_is_one_of(s, trues);
+	if (!ret->boolean && !str_is_one_of(s, falses))
 		return false;
 	ret->kind = VALUE_BOOL;
 	return true;

@@ -902,6 +902,9 @@ for what, act in (
     row(f"blocked: {what}", act, opts="--block-command factor", setup=setup,
         who="root" if what == "a hard link" else "both",
         alone="/usr is another file system" if what == "a hard link" else "")
+row("disk: space that is taken in advance", "fallocate -l 100M f", opts="--disk 5M")
+row("disk: zeros that are taken in advance", "fallocate -z -l 100M f", opts="--disk 5M",
+    setup="echo x > f")
 row("blocked: git's other copy", "/usr/lib/git-core/git --version || "
     "/usr/libexec/git-core/git --version", opts="--block-command git")
 

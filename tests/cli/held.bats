@@ -50,6 +50,15 @@ back() {
 	stays 'echo x >hooks/pre-commit'
 }
 
+@test "a name that is not there, from which a way to hooks goes back" {
+	git init -q
+	mkdir hooks
+	git config core.hooksPath l/../hooks
+	begin
+	stays 'ln -s / l' 'ln -s / m; mv -T m l || { rm m; false; }' 'ln -s / m; ln m l || { rm m; false; }'
+	run -0 "$cordon" run -- sh -c 'mkdir l && echo x >l/x && rm -r l'
+}
+
 @test "a way that goes back from a root holds nothing of it" {
 	git init -q
 	git config core.hooksPath ../hooks
@@ -149,8 +158,16 @@ back() {
 	cd a/b
 	begin
 	run -0 "$cordon" run --policy ../../agent.toml -- sh -c 'echo x >y; mv y ..; rm ../y; mkdir z; rmdir z'
-	for act in 'mv ../../a/b ../../other/b' 'mv ../../a ../../other' 'mv ../b ../c' \
-		'python3 -c "import os; os.rename(\"../../a\", \"../../other/a\")"'; do
+	cat >"$BATS_TEST_TMPDIR/exchange.py" <<-'PY'
+		import ctypes
+		exit(ctypes.CDLL(None).renameat2(-100, b"../../a", -100, b"../../other", 2) != 0)
+	PY
+	exchange="python3 -c '$(<"$BATS_TEST_TMPDIR/exchange.py")'"
+	for act in "$exchange" 'mv ../../a/b ../../other/b' 'mv ../../a ../../other' 'mv ../b ../c'; do
+		# It works where nobody holds the folder.
+		rm -rf "$BATS_TEST_TMPDIR/outside"
+		cp -r "$work" "$BATS_TEST_TMPDIR/outside"
+		run -0 sh -c "cd '$BATS_TEST_TMPDIR/outside/a/b' && $act"
 		run "$cordon" run --policy ../../agent.toml -- sh -c "$act"
 		[ "$status" -ne 0 ]
 		run "$cordon" run -w "$work" --no-policy -- sh -c "$act"

@@ -13,6 +13,15 @@ static void test_glob_matches_any_bytes(void)
 	ok(str_glob(STR("*"), STR("")), "a star matches nothing, too");
 }
 
+static void test_lists_end_with_null(void)
+{
+	static const char *const words[] = { "a", "bc", NULL };
+
+	ok(str_is_one_of(STR("bc"), words) && str_is_one_of(STR("a"), words), "those in it");
+	ok(!str_is_one_of(STR("b"), words) && !str_is_one_of(STR(""), words), "no other");
+	ok(!str_is_one_of(STR("a"), words + 2), "an empty one");
+}
+
 static void test_distance_counts_edits(void)
 {
 	is_int(str_distance(STR("netwrok"), STR("network"), 9), 2, "a swap is two edits");
@@ -76,6 +85,6 @@ int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_glob_matches_any_bytes), TAP(test_glob_by_all_short_ones),
-		TAP(test_distance_counts_edits),
+		TAP(test_lists_end_with_null), TAP(test_distance_counts_edits),
 		TAP(test_numbers_take_digits_only), TAP(test_utf8_is_strict), TAP_END });
 }
