@@ -262,9 +262,11 @@ bool peek_http_wants_response(const struct peek_http *p)
 	return p->change == SWITCH_ASKED;
 }
 
-static bool is_status(const char *s)
+/* "HTTP/1.1 101" and alike; sizeof(p->status) bytes. */
+static bool is_status(const char *s, const char *code)
 {
-	return memcmp(s, "HTTP/1.", 7) == 0 && s[8] == ' ' && s[9] >= '1' && s[9] <= '5';
+	return memcmp(s, "HTTP/1.", 7) == 0 && s[8] == ' ' &&
+	       memcmp(s + 9, code, strlen(code)) == 0;
 }
 
 static void end_switch(struct peek_http *p, enum peek_switch change)
@@ -274,38 +276,30 @@ static void end_switch(struct peek_http *p, enum peek_switch change)
 		enter(p, change == SWITCH_DONE ? HTTP_SWITCHED : HTTP_HEAD);
 }
 
-/* To the empty line after an interim answer. */
-static void skip_interim(struct peek_http *p, unsigned char c)
+/* The end of an interim answer's head.  Behind that of a 101 the new protocol begins. */
+static void end_answer(struct peek_http *p)
 {
-	if (c != '\r')
-		p->n_blank = c == '\n' ? p->n_blank + 1 : 0;
-	if (p->n_blank < 2)
-		return;
-	p->in_interim = false;
-	p->n_status = 0;
+	p->n_status = p->n_blank = 0;
+	if (is_status(p->status, "101"))
+		end_switch(p, SWITCH_DONE);
 }
 
-static void read_status(struct peek_http *p, unsigned char c)
+static void read_answer(struct peek_http *p, unsigned char c)
 {
-	p->status[p->n_status++] = (char)c;
-	if (p->n_status < sizeof(p->status))
+	if (p->n_status < sizeof(p->status)) {
+		p->status[p->n_status++] = (char)c;
+		if (p->n_status == sizeof(p->status) && !is_status(p->status, "1"))
+			end_switch(p, SWITCH_REFUSED);
 		return;
-	if (!is_status(p->status) || p->status[9] != '1') {
-		end_switch(p, SWITCH_REFUSED);
-	} else if (memcmp(p->status + 9, "101", 3) == 0) {
-		end_switch(p, SWITCH_DONE);
-	} else {
-		p->in_interim = true;
-		p->n_blank = 0;
 	}
+	if (c != '\r')
+		p->n_blank = c == '\n' ? p->n_blank + 1 : 0;
+	if (p->n_blank == 2)
+		end_answer(p);
 }
 
 void peek_http_response_feed(struct peek_http *p, const unsigned char *b, size_t n)
 {
-	for (size_t i = 0; i < n && peek_http_wants_response(p); i++) {
-		if (p->in_interim)
-			skip_interim(p, b[i]);
-		else
-			read_status(p, b[i]);
-	}
+	for (size_t i = 0; i < n && peek_http_wants_response(p); i++)
+		read_answer(p, b[i]);
 }

@@ -54,10 +54,10 @@ struct peek_http {
 	unsigned n_trailers;
 	struct peek_line first;		/* line of the body */
 	bool in_first;
-	/* the server's side, while an upgrade is asked for */
+	/* the server's side, while an upgrade is asked for: a status line's start, then
+	 * the rest of the head of a 1xx answer */
 	enum peek_switch change;
 	unsigned char n_status, n_blank;
-	bool in_interim;		/* inside the head of a 1xx answer */
 	char status[12];
 };
 

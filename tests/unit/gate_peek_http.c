@@ -418,11 +418,20 @@ static void test_upgrades(void)
 static void test_bytes_wait_for_the_answer(void)
 {
 	static const char text[] = WS "\x81\x85 abcdHello";
-	const struct stream s = { .host = "allowed.test", .port = 80, .open = true };
-	struct stream_end e = stream_feed(&s, text, sizeof(text) - 1, 0, 7);
+	static const char *const answers[] = {
+		NULL, "HTTP/1.1 10", "HTTP/1.1 101", "HTTP/1.1 101 x\r\nUpgrade: websocket\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\n",
+		"HTTP/1.1 103 HTTP/1.1 101 x\r\nX: 101\r\n\r\nHTTP/",
+	};
 
-	is_int(e.verdict, PEEK_GO, "nothing is refused before the answer");
-	is_int((long long)e.sent, sizeof(WS) - 1, "[PH3] only the head has passed");
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		const struct stream s = { .host = "allowed.test", .port = 80, .open = true,
+					  .response = answers[i] };
+		struct stream_end e = stream_feed(&s, text, sizeof(text) - 1, 0, sizeof(text) - 1);
+
+		is_int(e.verdict, PEEK_GO, "nothing is refused before the answer");
+		is_int((long long)e.sent, sizeof(WS) - 1, "[PH3] only the head has passed");
+	}
 }
 
 static void test_limits(void)
