@@ -258,8 +258,7 @@ uint64_t peek_unseen(const struct peek *p)
 		return UINT64_MAX;
 	if (p->verdict == PEEK_REFUSED || p->sent)
 		return 0;
-	return p->kind == PEEK_TLS ? peek_tls_unseen(&p->tls) :
-	       p->kind == PEEK_HTTP ? peek_http_unseen(&p->http) : 0;
+	return p->kind == PEEK_HTTP ? peek_http_unseen(&p->http) : 0;
 }
 
 void peek_skip(struct peek *p, uint64_t n)
@@ -267,21 +266,25 @@ void peek_skip(struct peek *p, uint64_t n)
 	assert(n <= peek_unseen(p));
 	if (p->verdict == PEEK_RAW)
 		return;
-	if (p->kind == PEEK_TLS)
-		peek_tls_skip(&p->tls, n);
-	else if (p->kind == PEEK_HTTP)
+	if (p->kind == PEEK_HTTP)
 		peek_http_skip(&p->http, n);
 }
 
 bool peek_wants_response(const struct peek *p)
 {
-	return p->verdict == PEEK_GO && p->kind == PEEK_HTTP &&
-	       peek_http_wants_response(&p->http);
+	if (p->verdict != PEEK_GO)
+		return false;
+	return p->kind == PEEK_TLS ? peek_tls_wants_response(&p->tls) :
+	       p->kind == PEEK_HTTP ? peek_http_wants_response(&p->http) : false;
 }
 
 void peek_response_feed(struct peek *p, const unsigned char *bytes, size_t n)
 {
-	if (peek_wants_response(p))
+	if (!peek_wants_response(p))
+		return;
+	if (p->kind == PEEK_TLS)
+		peek_tls_server_feed(&p->tls.server, bytes, n);
+	else
 		peek_http_response_feed(&p->http, bytes, n);
 }
 
@@ -289,6 +292,6 @@ bool peek_may_answer(const struct peek *p)
 {
 	if (p->is_switched)
 		return false;
-	return p->kind == PEEK_TLS ? p->tls.n_hellos == 0 :
+	return p->kind == PEEK_TLS ? !p->tls.has_hello :
 	       p->kind == PEEK_HTTP ? p->http.n_requests == 0 : false;
 }

@@ -1,4 +1,6 @@
-/* A look at what a client sends: is it for whom the connection is?
+/* A look at what a client sends: is it for the host that the connection is for?
+ * What a server has understood is never inferred from the client's bytes: where
+ * that matters the server's bytes are read, too.
  *
  * The gate keeps what the client sent and may not pass yet, and shows it with
  * every new piece (peek_feed).  TLS must name the target, every plain HTTP
@@ -60,7 +62,7 @@ struct peek_step peek_feed(struct peek *p, const unsigned char *bytes, size_t n,
 uint64_t peek_unseen(const struct peek *p);
 void peek_skip(struct peek *p, uint64_t n);
 
-/* While true the server's bytes must be shown, too, as they are passed on; after
+/* While true the server's bytes must be shown, too, before they are passed on; after
  * that, what is held must be shown again. */
 bool peek_wants_response(const struct peek *p);
 void peek_response_feed(struct peek *p, const unsigned char *bytes, size_t n);

@@ -8,22 +8,20 @@
 #include "gate/peek_tls.h"
 
 enum {
-	RECORD_CCS = 20, RECORD_ALERT = 21, RECORD_HANDSHAKE = 22, RECORD_DATA = 23,
-	MAX_RECORD = (1 << 14) + 2048,	/* encrypted ones of TLS 1.2 have the most */
-	HELLO = 1, KEY_EXCHANGE = 16,
-	EXT_SERVER_NAME = 0, EXT_EARLY_DATA = 42, EXT_VERSIONS = 43,
+	HELLO = 1,
+	EXT_SERVER_NAME = 0, EXT_EARLY_DATA = 42,
 	EXT_ECH = 0xfe0d, EXT_ESNI = 0xffce,
 };
 
 enum part {
-	PART_TYPE, PART_LENGTH, PART_OTHER_MESSAGE, PART_VERSION, PART_RANDOM, PART_SESSION_LENGTH,
+	PART_TYPE, PART_LENGTH, PART_VERSION, PART_RANDOM, PART_SESSION_LENGTH,
 	PART_SESSION, PART_SUITES_LENGTH, PART_SUITES, PART_COMPRESSION_LENGTH, PART_COMPRESSION,
 	PART_EXTENSIONS_LENGTH, PART_EXTENSION_TYPE, PART_EXTENSION_LENGTH, PART_EXTENSION,
 	N_PARTS
 };
 
 /* What the end of a part, or of a record's header, leads to. */
-enum next { NEXT_GO, NEXT_RAW, NEXT_REFUSE };
+enum next { NEXT_GO, NEXT_REFUSE };
 
 static enum next refuse(struct peek_tls *t, enum peek_reason why)
 {
@@ -37,7 +35,6 @@ static void start_message(struct peek_tls *t)
 	t->need = 1;
 	t->value = 0;
 	t->message_left = 0;
-	t->in_hello = false;
 }
 
 void peek_tls_init(struct peek_tls *t, const struct peek_target *to, struct peek_refusal *refusal)
@@ -99,23 +96,18 @@ static enum next end_hello(struct peek_tls *t)
 
 	if (next != NEXT_GO)
 		return next;
-	t->n_hellos = (unsigned char)MIN(t->n_hellos + 1, 255);
+	/* The client's next message depends on the server's answer. */
+	if (t->record_left)
+		return refuse(t, PEEK_TLS_BAD);
+	t->has_hello = true;
 	start_message(t);
 	return NEXT_GO;
 }
 
 static enum next after_type(struct peek_tls *t)
 {
-	t->in_hello = t->value == HELLO;
-	if (!t->in_hello && (t->n_hellos == 0 || t->has_early_data))
+	if (t->value != HELLO)
 		return refuse(t, PEEK_TLS_BAD);
-	/* Not a hello, so an encrypted Finished: a server that waits for another
-	 * hello would give up here.  The reverse is guesswork: of the TLS 1.2
-	 * sessions resumed by clients that offer 1.3, one in 2^15 has a Finished
-	 * that begins like a hello, and is refused. */
-	if (!t->in_hello && t->after_ccs)
-		return NEXT_RAW;
-	t->had_key_exchange |= t->value == KEY_EXCHANGE;
 	t->message_left = 3;
 	return want(t, PART_LENGTH, 3);
 }
@@ -123,23 +115,12 @@ static enum next after_type(struct peek_tls *t)
 static enum next after_length(struct peek_tls *t)
 {
 	t->message_left = t->value;
-	if (!t->in_hello)
-		return want(t, PART_OTHER_MESSAGE, t->value);
-	/* No server takes a hello of that size: see after_type(). */
-	if (t->after_ccs && t->value >= 1u << 17)
-		return NEXT_RAW;
 	if (t->value > MAX_PEEK_HELD)
 		return refuse(t, PEEK_TLS_LONG);
 	t->n_extensions = 0;
 	t->n_sni = 0;
 	t->has_sni = t->has_ech = false;
 	return want(t, PART_VERSION, 2);
-}
-
-static enum next after_other_message(struct peek_tls *t)
-{
-	start_message(t);
-	return NEXT_GO;
 }
 
 static enum next after_version(struct peek_tls *t)
@@ -207,7 +188,6 @@ static enum next after_extension_type(struct peek_tls *t)
 	t->extensions[t->n_extensions++] = t->extension;
 	t->has_sni |= t->extension == EXT_SERVER_NAME;
 	t->has_ech |= t->extension == EXT_ECH || t->extension == EXT_ESNI;
-	t->may_retry |= t->extension == EXT_VERSIONS;
 	t->has_early_data |= t->extension == EXT_EARLY_DATA;
 	return want(t, PART_EXTENSION_LENGTH, 2);
 }
@@ -225,7 +205,6 @@ static const struct {
 } parts[] = {
 	[PART_TYPE] = { true, after_type },
 	[PART_LENGTH] = { true, after_length },
-	[PART_OTHER_MESSAGE] = { false, after_other_message },
 	[PART_VERSION] = { true, after_version },
 	[PART_RANDOM] = { false, after_random },
 	[PART_SESSION_LENGTH] = { true, after_session_length },
@@ -256,49 +235,33 @@ static size_t read_part(struct peek_tls *t, const unsigned char *b, size_t n)
 	return n;
 }
 
-static enum next start_data(struct peek_tls *t)
+/* Records that the server's answer need not come before. */
+static bool may_pass(const struct peek_tls *t)
 {
-	if (!t->may_retry)
-		return refuse(t, PEEK_TLS_BAD);
-	return t->has_early_data ? NEXT_GO : NEXT_RAW;
-}
-
-/* The CCS of TLS 1.2 comes after the key exchange, or in a resumed session with
- * no TLS 1.3 about.  In 1.3 it means nothing, and a second hello may follow. */
-static enum next start_ccs(struct peek_tls *t)
-{
-	if (!t->has_early_data && (t->had_key_exchange || !t->may_retry))
-		return NEXT_RAW;
-	t->after_ccs = !t->has_early_data;
-	return NEXT_GO;
+	switch (t->header[0]) {
+	case TLS_CCS:
+		return t->record_left == 1;
+	case TLS_ALERT:
+		return t->record_left == 2;
+	case TLS_DATA:
+		return t->has_early_data;
+	default:
+		return false;
+	}
 }
 
 static enum next start_record(struct peek_tls *t)
 {
-	unsigned char type = t->header[0];
-
 	t->n_header = 0;
 	t->record_left = (uint32_t)t->header[3] << 8 | t->header[4];
-	if (t->header[1] != 3 || t->record_left > MAX_RECORD || !t->record_left)
+	if (t->header[1] != 3 || t->record_left > TLS_MAX_RECORD || !t->record_left)
 		return refuse(t, PEEK_TLS_BAD);
-	if (type == RECORD_HANDSHAKE)
+	if (t->header[0] == TLS_HANDSHAKE)
 		return NEXT_GO;
-	/* Data inside a hello ends every handshake, so this was an encrypted Finished
-	 * that began like one.  Alerts inside of one are taken by some servers. */
-	if (!is_between_messages(t))
-		return t->after_ccs && type == RECORD_DATA ? NEXT_RAW : refuse(t, PEEK_TLS_BAD);
-	if (t->n_hellos == 0)
+	/* Inside of a hello some servers skip an alert. */
+	if (!is_between_messages(t) || !t->has_hello || !may_pass(t))
 		return refuse(t, PEEK_TLS_BAD);
-	switch (type) {
-	case RECORD_DATA:
-		return start_data(t);
-	case RECORD_CCS:
-		return start_ccs(t);
-	case RECORD_ALERT:
-		return NEXT_GO;
-	default:
-		return refuse(t, PEEK_TLS_BAD);
-	}
+	return NEXT_GO;
 }
 
 /* One piece of the stream: of a header, of a message, or of what is skipped. */
@@ -312,11 +275,18 @@ static enum next read_piece(struct peek_tls *t, const unsigned char *b, size_t n
 		return t->n_header < sizeof(t->header) ? NEXT_GO : start_record(t);
 	}
 	n = MIN(n, t->record_left);
-	*ret_n = t->header[0] == RECORD_HANDSHAKE ? read_part(t, b, n) : n;
+	*ret_n = t->header[0] == TLS_HANDSHAKE ? read_part(t, b, n) : n;
 	t->record_left -= (uint32_t)*ret_n;
-	while (t->header[0] == RECORD_HANDSHAKE && !t->need && next == NEXT_GO)
+	while (t->header[0] == TLS_HANDSHAKE && !t->need && next == NEXT_GO)
 		next = parts[t->part].end(t);
 	return next;
+}
+
+/* Between two records, or inside one that is no handshake: all before may pass. */
+static bool is_clear(const struct peek_tls *t)
+{
+	return t->has_hello && is_between_messages(t) && !t->n_header &&
+	       (!t->record_left || t->header[0] != TLS_HANDSHAKE);
 }
 
 struct peek_step peek_tls_feed(struct peek_tls *t, const unsigned char *b, size_t n)
@@ -324,45 +294,25 @@ struct peek_step peek_tls_feed(struct peek_tls *t, const unsigned char *b, size_
 	size_t at = t->seen, done = 0, piece;
 	enum next next = NEXT_GO;
 
+	if (t->server.has_accepted)
+		return (struct peek_step){ PEEK_RAW, n, n };
 	while (at < n && next == NEXT_GO) {
-		bool was_hello = t->in_hello || t->n_hellos == 0;
+		bool was_clear = is_clear(t);
 
 		next = read_piece(t, b + at, n - at, &piece);
 		at += piece;
-		if (was_hello && at - done > MAX_PEEK_HELD)
+		if (!was_clear && at - done > MAX_PEEK_HELD)
 			next = refuse(t, PEEK_TLS_LONG);
-		/* [PT1] The first byte of a message stays until its type is known. */
-		if (next == NEXT_GO && !t->in_hello && t->n_hellos)
+		else if (next == NEXT_GO && is_clear(t))
 			done = at;
 	}
-	if (next == NEXT_REFUSE)
-		return (struct peek_step){ PEEK_REFUSED, done, done };
-	if (next == NEXT_RAW)
-		return (struct peek_step){ PEEK_RAW, n, n };
-	if ((t->in_hello || !t->n_hellos) && n - done >= MAX_PEEK_HELD) {
-		t->refusal->reason = PEEK_TLS_LONG;
-		return (struct peek_step){ PEEK_REFUSED, done, done };
-	}
+	if (next == NEXT_GO && n - done >= MAX_PEEK_HELD)
+		next = refuse(t, PEEK_TLS_LONG);
 	t->seen = n - done;
-	return (struct peek_step){ PEEK_GO, done, done };
+	return (struct peek_step){ next == NEXT_GO ? PEEK_GO : PEEK_REFUSED, done, done };
 }
 
-uint64_t peek_tls_unseen(const struct peek_tls *t)
+bool peek_tls_wants_response(const struct peek_tls *t)
 {
-	if (t->seen || !t->record_left || !t->n_hellos)
-		return 0;
-	if (t->header[0] != RECORD_HANDSHAKE)
-		return t->record_left;
-	return t->part == PART_OTHER_MESSAGE ? MIN(t->record_left, t->need) : 0;
-}
-
-void peek_tls_skip(struct peek_tls *t, uint64_t n)
-{
-	assert(n <= peek_tls_unseen(t));
-	t->record_left -= (uint32_t)n;
-	if (t->header[0] != RECORD_HANDSHAKE)
-		return;
-	t->need -= (uint32_t)n;
-	if (!t->need)
-		start_message(t);
+	return t->has_hello && !t->server.has_accepted && !t->server.is_other;
 }

@@ -1,13 +1,15 @@
-/* The plaintext part of a TLS client's stream: who is it for?
+/* The plaintext part of a TLS client's stream: which host is it for?
  *
  * Every ClientHello is read through segments, records and messages, without
- * being stored, and must name the target.  There may be two: after a
- * HelloRetryRequest the client says hello again, in clear, and servers act on
- * the second name.  So the stream is watched until what follows is encrypted:
+ * being stored, and must name the target.  There may be several: after a
+ * HelloRetryRequest the client sends another one, in clear, and servers act on
+ * its name.  The server says when it takes no more of them:
  *
  * [PT1] No byte of a ClientHello passes before the whole of it was judged.
- * [PT2] A stream with early data is watched to its end, since a server that
- *       refuses early data skips it and takes another ClientHello.
+ * [PT2] Until the server's ServerHello was read, each handshake message of the
+ *       client is a ClientHello, at most MAX_PEEK_HELD bytes long with its
+ *       records; between them only alerts, changes of keys and early data pass.
+ *       After the ServerHello everything passes.
  *
  * Encrypted client hello (ECH, and its ancestor ESNI) is refused: the outer name
  * says nothing about the inner one, and a client that only pretends (GREASE,
@@ -18,6 +20,7 @@
 
 #include "gate/peek_reason.h"
 #include "gate/peek_step.h"
+#include "gate/peek_tls_server.h"
 
 /* A server name extension: two lengths, a type, the longest name and its dot. */
 #define PEEK_SNI_BYTES	(5 + MAX_HOST_NAME + 1)
@@ -34,27 +37,22 @@ struct peek_tls {
 	unsigned char part;
 	uint32_t need, value;
 	uint32_t message_left;		/* bytes of it beyond the present part */
-	bool in_hello;
 	uint16_t extension;
 	uint16_t n_extensions;
 	uint16_t extensions[MAX_PEEK_EXTENSIONS];
 	uint16_t n_sni;
 	unsigned char sni[PEEK_SNI_BYTES];
 	bool has_sni, has_ech;
-	/* what the hellos and records so far make possible */
-	unsigned char n_hellos;
-	bool may_retry;			/* TLS 1.3 is offered */
-	bool has_early_data;
-	bool had_key_exchange;		/* so it is TLS 1.2 */
-	bool after_ccs;			/* a handshake record may be encrypted */
+	bool has_hello;			/* one has passed */
+	bool has_early_data;		/* some hello offers it */
+	struct peek_tls_server server;
 };
 
 void peek_tls_init(struct peek_tls *t, const struct peek_target *to,
 		   struct peek_refusal *refusal);
 /* `bytes`: everything of the stream that has not passed yet. */
 struct peek_step peek_tls_feed(struct peek_tls *t, const unsigned char *bytes, size_t n);
-/* How many bytes after those that passed may pass without being shown. */
-uint64_t peek_tls_unseen(const struct peek_tls *t);
-void peek_tls_skip(struct peek_tls *t, uint64_t n);
+/* While true, the server's bytes must be shown before the client gets them. */
+bool peek_tls_wants_response(const struct peek_tls *t);
 
 #endif

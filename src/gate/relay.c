@@ -292,8 +292,8 @@ static enum moved move_judged(struct conn *c)
 	return m;
 }
 
-/* The server's answer to an upgrade is looked at as it passes; what was held for
- * it is judged by it. */
+/* The server's answer to a ClientHello or an upgrade is read as it passes; what the
+ * client may send next, and what of it is held, is judged by that answer. */
 static enum moved move_shown(struct conn *c)
 {
 	enum moved m = flush(c, &c->down, c->client.fd);

@@ -26,6 +26,7 @@ UNIQUE_LOCAL, GROUP = "fd00::5", "239.1.2.3"
 FAR = ("93.184.216.2/24", GOOD, EVIL, DNS, METADATA, PRIVATE, SHARED, "2606:2800::2/64",
        GOOD6, EVIL6, NAT64, SIX_TO_FOUR, UNIQUE_LOCAL, "fe80::2/64")
 STREAMS = (61, 80, 443, 7001, 7777, 8080)
+TLS_PORT = 4433				# a TLS server that knows one group: it asks others to retry
 DATAGRAMS = (53, 123, 443, 7777, 9998, 9999)
 SLOW = "slow"				# a label whose names are never answered
 TOKEN = b"t0ken"			# how every token begins
@@ -209,8 +210,23 @@ def main(which, path):
     else:
         recorder.listen(STREAMS, DATAGRAMS)
         recorder.join(GROUP, "93.184.216.2")
+        start_tls(os.path.dirname(path))
     print("ready", flush=True)
     recorder.serve()
+
+
+def start_tls(folder):
+    """openssl in the far namespace; it ends with the process that started it."""
+    subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "openssl", "s_server", "-quiet", "-www",
+                      "-accept", str(TLS_PORT), "-groups", "P-384", "-cert", folder + "/cert",
+                      "-key", folder + "/key"], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while True:
+        try:
+            socket.create_connection((GOOD, TLS_PORT)).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.02)
 
 
 # --- for the suite ----------------------------------------------------------------
@@ -235,6 +251,9 @@ class World:
             f.write(f"nameserver {DNS}\noptions timeout:2 attempts:2\n")
         subprocess.run(["mount", "--bind", self.resolv, os.path.realpath("/etc/resolv.conf")],
                        check=True)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x",
+                        "-keyout", folder + "/key", "-out", folder + "/cert"], check=True,
+                       stderr=subprocess.DEVNULL)
         ip("link", "set", "lo", "up")
         far = self.start(["unshare", "-n"], "far", stack)
         # The namespace is there once unshare has become the recorder.

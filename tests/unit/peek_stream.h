@@ -18,6 +18,8 @@ struct stream {
 	const char *host;
 	uint16_t port;
 	const char *response;		/* of the server, once it is asked for; or NULL */
+	const struct str *flights;	/* of a TLS server, one after each ClientHello */
+	size_t n_flights;
 	bool open;			/* the client does not close at the end */
 	bool use_unseen;		/* let bodies pass without showing them */
 };
@@ -26,7 +28,7 @@ struct stream {
 struct stream_run {
 	const struct stream *s;
 	const unsigned char *data;
-	size_t n, shown;
+	size_t n, shown, n_flown;
 	struct peek p;
 	struct stream_end end;
 };
@@ -78,6 +80,44 @@ static void stream_finish(struct stream_run *r)
 		BUG("refused without a reason");
 }
 
+/* The end of the TLS record that byte `at` is of. */
+static size_t stream_record_end(const struct stream_run *r, size_t at)
+{
+	size_t end = 0;
+
+	while (end <= at && end + 5 <= r->n)
+		end += 5 + ((size_t)r->data[end + 3] << 8 | r->data[end + 4]);
+	return end > at ? MIN(end, r->n) : r->n;
+}
+
+/* A client that waits for its server sends no more than the record that it is at. */
+static size_t stream_next(const struct stream_run *r, size_t piece)
+{
+	size_t next = MIN(r->n, r->shown + piece);
+
+	return r->s->flights ? MIN(next, stream_record_end(r, r->shown)) : next;
+}
+
+/* The server answers what has passed. */
+static void stream_answer(struct stream_run *r)
+{
+	struct str answer = str_from(r->s->response ? r->s->response : "");
+
+	if (!peek_wants_response(&r->p))
+		return;
+	if (r->p.kind == PEEK_TLS) {
+		bool is_whole = r->end.done == r->shown && r->end.done &&
+				stream_record_end(r, r->end.done - 1) == r->end.done;
+
+		if (!is_whole || r->n_flown == r->s->n_flights)
+			return;
+		answer = r->s->flights[r->n_flown++];
+	}
+	for (size_t i = 0; i < answer.n; i++)
+		peek_response_feed(&r->p, (const unsigned char *)answer.s + i, 1);
+	stream_show(r);
+}
+
 /* Pieces of `piece` bytes; the first one of `first` bytes, unless that is 0. */
 UNUSED static struct stream_end stream_feed(const struct stream *s, const void *data, size_t n,
 					    size_t first, size_t piece)
@@ -91,14 +131,10 @@ UNUSED static struct stream_end stream_feed(const struct stream *s, const void *
 	peek_init(&r.p, &host, s->port);
 	do {
 		stream_skip(&r);
-		r.shown = MIN(n, r.shown + (first ? first : piece));
+		r.shown = stream_next(&r, first ? first : piece);
 		first = 0;
 		stream_show(&r);
-		if (peek_wants_response(&r.p) && s->response) {
-			for (const char *c = s->response; *c; c++)
-				peek_response_feed(&r.p, (const unsigned char *)c, 1);
-			stream_show(&r);
-		}
+		stream_answer(&r);
 	} while (r.end.verdict == PEEK_GO && r.shown < n);
 	stream_finish(&r);
 	return r.end;
