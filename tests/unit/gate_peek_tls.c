@@ -372,7 +372,7 @@ static void test_what_follows(void)
 		enum peek_verdict verdict;
 		enum peek_reason reason;
 	} flights[] = {
-		/* The server's yes is the end of it, whatever comes. */
+		/* [PT2] Behind a ServerHello everything passes. */
 		{ v13, 2, "cd", { "S" }, PEEK_RAW, OK },
 		{ v13, 2, "kcf", { "S" }, PEEK_RAW, OK },
 		{ v13, 2, "cF", { "S" }, PEEK_RAW, OK },
@@ -407,7 +407,7 @@ static void test_what_follows(void)
 		{ early, 3, "cdE", { "R" }, PEEK_REFUSED, PEEK_SNI_OTHER },
 		{ early, 3, "cdB", { "R" }, PEEK_REFUSED, PEEK_TLS_LONG },
 		{ early, 3, "cddk", { "R" }, PEEK_REFUSED, PEEK_TLS_BAD },
-		/* So it is while the server says nothing, or something else. */
+		/* The same while the server says nothing, or something else. */
 		{ v13, 2, "cah", { NULL }, PEEK_GO, OK },
 		{ early, 3, "cddd", { NULL }, PEEK_GO, OK },
 		{ v13, 2, "cae", { NULL }, PEEK_REFUSED, PEEK_SNI_OTHER },
@@ -503,11 +503,31 @@ static void test_real_clients_pass(void)
 	is_int(corpus_each("client_hello", "real-", check_real) >= 25, 1, "there are recordings");
 }
 
+/* What real servers said to a hello. */
+static void check_real_server(const char *name, const unsigned char *bytes, size_t n)
+{
+	bool is_retry = strstr(name, "-retry");
+
+	for (size_t cut = 0; cut <= n; cut++) {
+		struct peek_tls_server s = { .n_header = 0 };
+
+		peek_tls_server_feed(&s, bytes, cut);
+		peek_tls_server_feed(&s, bytes + cut, n - cut);
+		if (s.has_accepted == is_retry || s.is_other)
+			ok(false, "%s, cut after %zu", name, cut);
+	}
+}
+
+static void test_real_servers(void)
+{
+	is_int(corpus_each("tls_server", "real-", check_real_server), 18, "recordings");
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
 		TAP(test_names), TAP(test_nothing_passes_early), TAP(test_malformed),
 		TAP(test_other_beginnings), TAP(test_limits), TAP(test_what_follows),
 		TAP(test_shared_records), TAP(test_words),
-		TAP(test_real_clients_pass), TAP_END });
+		TAP(test_real_clients_pass), TAP(test_real_servers), TAP_END });
 }
