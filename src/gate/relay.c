@@ -410,7 +410,8 @@ static void settle(struct conn *c, enum moved up, enum moved down)
 	}
 	pass_end(&c->up, c->server.fd);
 	pass_end(&c->down, c->client.fd);
-	if (c->up.shut && c->down.shut)
+	/* Bytes that are held for an answer of a server that has ended are never passed. */
+	if (c->down.shut && (c->up.shut || (c->up.eof && !is_pending(&c->up))))
 		conn_end(c, false, NULL);
 	else if (wait_for(c, &c->client, &c->up, &c->down) < 0 ||
 		 wait_for(c, &c->server, &c->down, &c->up) < 0)

@@ -1,5 +1,6 @@
 /* The gate at work: what passes, what is refused, and what a new generation cuts. */
 #include "gate_box.h"
+#include "peek_hello.h"
 
 static void test_bytes_go_both_ways(void)
 {
@@ -270,6 +271,84 @@ static void test_another_host_in_a_request(void)
 	close_box(&b);
 }
 
+/* A server's answer to a ClientHello; `retry`: it asks for another one. */
+static void put_server_hello(struct bytes *o, bool retry)
+{
+	static const unsigned char random[] = {
+		0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e,
+		0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e,
+		0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+	};
+	static struct bytes message;
+
+	message.n = o->n = 0;
+	put(&message, "\2\0\0\x28\3\3", 6);
+	put(&message, random, sizeof(random));
+	message.b[6] ^= !retry;
+	put(&message, "\0\x13\1\0\0\0", 6);
+	put_records(o, 22, message.b, message.n, 16384);
+}
+
+/* What a client may send behind its ClientHello is for the server's answer to say. */
+static void test_the_answer_to_a_hello(void)
+{
+	static const char finished[] = "\x14\3\3\0\1\1" "\x16\3\3\0\x08\1\2\0\x40" "Finished";
+	static struct bytes hello, answer;
+	char text[4096];
+
+	put_hello(&hello, NULL, 0, 16384);
+	for (int retry = 0; retry < 2; retry++) {
+		struct box b;
+		int client, server;
+
+		open_box(&b, ALLOWED);
+		client = dial(&b);
+		server = taken(&b);
+		ok(send(client, hello.b, hello.n, 0) > 0, "a hello");
+		ok(hears(&b, server, text)[0] == 0x16, "passes");
+		put_server_hello(&answer, retry);
+		ok(send(server, answer.b, answer.n, 0) > 0, "the answer");
+		ok(hears(&b, client, text)[0] == 0x16, "passes, too");
+		ok(send(client, finished, sizeof(finished) - 1, 0) > 0, "the client goes on");
+		hears(&b, server, text);
+		if (retry) {
+			ok(text[0] == '!' || text[0] == '.', "cut: %s", text);
+			is_text(hears(&b, client, text), "!ECONNRESET", "for both");
+		} else {
+			ok(memcmp(text, finished, sizeof(finished) - 1) == 0, "passes");
+		}
+		is_int(b.n_denied, retry, "%s", b.last);
+		close(client);
+		close(server);
+		close_box(&b);
+	}
+}
+
+/* The bytes behind a request to switch protocols wait for its answer, and no longer
+ * than there is a server. */
+static void test_a_server_that_ends_without_an_answer(void)
+{
+	static const char request[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: x\r\n\r\n";
+	char text[4096], upgrade[128];
+	struct box b;
+	int client, server, n;
+
+	open_box(&b, ALLOWED);
+	client = dial(&b);
+	server = taken(&b);
+	n = snprintf(upgrade, sizeof(upgrade), request, b.port);
+	ok(send(client, upgrade, (size_t)n, 0) == n && send(client, "frame", 5, 0) == 5, "sent");
+	is_text(hears(&b, server, text), upgrade, "the request passes");
+	ok(shutdown(server, SHUT_WR) == 0, "the server has nothing to say");
+	is_text(hears(&b, client, text), ".", "which the client hears");
+	close(client);
+	work_until(&b, &b.n_closed, 1);
+	is_int(b.n_closed, 1, "the connection ends");
+	is_text(hears(&b, server, text), ".", "and nothing else has passed");
+	close(server);
+	close_box(&b);
+}
+
 /* What has been done for it already, while the gate does nothing more. */
 static const char *heard_unaided(int fd, char text[4096])
 {
@@ -389,7 +468,8 @@ int main(void)
 		TAP(test_a_slow_reader_slows_the_writer),
 		TAP(test_a_body_in_pieces_to_a_slow_server), TAP(test_names),
 		TAP(test_what_is_refused_is_reset),
-		TAP(test_another_host_in_a_request), TAP(test_a_new_generation),
+		TAP(test_another_host_in_a_request), TAP(test_the_answer_to_a_hello),
+		TAP(test_a_server_that_ends_without_an_answer), TAP(test_a_new_generation),
 		TAP(test_what_was_not_looked_at_is_cut), TAP(test_no_more_connections_than_allowed),
 		TAP(test_an_exposed_port_that_is_taken), TAP_END });
 }
