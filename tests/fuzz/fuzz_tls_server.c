@@ -4,12 +4,6 @@
 #include "../unit/peek_stream.h"
 #include "target.h"
 
-static const unsigned char retry[32] = {
-	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8,
-	0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8,
-	0x33, 0x9c,
-};
-
 /* Pieces of `piece` bytes; the first one of `first` bytes, unless that is 0. */
 static bool is_accepted(const struct bytes *hello, const uint8_t *data, size_t n, size_t first,
 			size_t piece)
@@ -60,7 +54,7 @@ static void check_accepted(const uint8_t *data, size_t n)
 		if (at + 38 > n_all)
 			BUG("accepted without a hello");
 		len = (size_t)all[at + 1] << 16 | (size_t)all[at + 2] << 8 | all[at + 3];
-		if (all[at] == 2 && len >= 34 && memcmp(all + at + 6, retry, 32) != 0)
+		if (all[at] == 2 && len >= 34 && memcmp(all + at + 6, RETRY_RANDOM, 32) != 0)
 			break;
 	}
 	free(all);

@@ -274,16 +274,11 @@ static void test_another_host_in_a_request(void)
 /* A server's answer to a ClientHello; `retry`: it asks for another one. */
 static void put_server_hello(struct bytes *o, bool retry)
 {
-	static const unsigned char random[] = {
-		0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e,
-		0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e,
-		0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
-	};
 	static struct bytes message;
 
 	message.n = o->n = 0;
 	put(&message, "\2\0\0\x28\3\3", 6);
-	put(&message, random, sizeof(random));
+	put(&message, RETRY_RANDOM, 32);
 	message.b[6] ^= !retry;
 	put(&message, "\0\x13\1\0\0\0", 6);
 	put_records(o, 22, message.b, message.n, 16384);
