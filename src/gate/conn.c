@@ -430,7 +430,7 @@ static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
 	c->name = names_find_addr(g->names, &addr);
 	if (c->name) {
 		c->name->users++;
-		names_touch(g->names, c->name, gate_now_us());
+		names_touch(g->names, c->name);
 	}
 	/* It counts itself. */
 	if (g->n_conns > g->net->max_connections) {
@@ -590,5 +590,25 @@ void conn_judge_all(struct gate *g)
 		}
 		tell(c, GATE_DENIED, why, v.allowed ? "" : v.why.hint);
 		conn_end(c, true, why);
+	}
+}
+
+/* The kernel closes the sending side of a process that ended.  A process that still reads
+ * may have closed its own, too: the kernel does not tell which. */
+static bool is_closed_by_client(const struct conn *c)
+{
+	struct tcp_info info = { .tcpi_state = TCP_ESTABLISHED };
+	socklen_t n = sizeof(info);
+
+	return getsockopt(c->client.fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+	       info.tcpi_state != TCP_ESTABLISHED;
+}
+
+void conn_cut_closed(struct gate *g, const char *reason)
+{
+	for (struct conn *c = g->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->is_exposed && is_closed_by_client(c))
+			conn_end(c, true, reason);
 	}
 }

@@ -71,7 +71,7 @@ static size_t answer_allowed(struct gate *g, const struct dns_question *q, const
 		return dns_answer_nodata(q, r.out, r.max);
 	if (!names_find(g->names, h))
 		tell(g, GATE_ALLOWED, h, NULL);
-	n = names_add(g->names, h, gate_now_us());
+	n = names_add(g->names, h);
 	if (!n)
 		return dns_answer_error(q, DNS_SERVFAIL, r.out, r.max);
 	a = name_addr(n);

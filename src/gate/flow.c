@@ -219,7 +219,7 @@ static void new_flow(struct gate *g, struct flow *f, const unsigned char *bytes,
 	}
 	if (f->name) {
 		f->name->users++;
-		names_touch(g->names, f->name, gate_now_us());
+		names_touch(g->names, f->name);
 	}
 	f->n_first = n <= sizeof(f->first) ? n : 0;
 	memcpy(f->first, bytes, f->n_first);

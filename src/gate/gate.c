@@ -504,6 +504,13 @@ int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_er
 	return 0;
 }
 
+void gate_leave_phase(struct gate *g)
+{
+	conn_cut_closed(g, "its client closed it before the phase ended");
+	resolver_judge_all(g);
+	free_ended(g);
+}
+
 void gate_get_status(const struct gate *g, struct gate_status *ret)
 {
 	*ret = (struct gate_status){ .generation = g->generation,

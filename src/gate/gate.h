@@ -80,6 +80,10 @@ void gate_add_socket(struct gate *g, int fd);
  * gate is gone.  Connections that it refuses are cut before this returns.  On
  * failure nothing has changed. */
 int gate_set_policy(struct gate *g, const struct plan_net *net, struct cordon_err *err) MUST_USE;
+/* After the policy of another phase was set: connections that ended processes left, whose
+ * servers may keep them open for ever, and names that nothing waits for are given up, so that
+ * they take no room from the new phase. */
+void gate_leave_phase(struct gate *g);
 
 struct gate_status {
 	uint64_t generation;

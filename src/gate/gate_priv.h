@@ -121,6 +121,8 @@ void conn_expose(struct gate *g, struct watch *listener, uint32_t events);
 void conn_plug(struct gate *g, int fd);
 /* Judges all by the present generation, and cuts those that it refuses. */
 void conn_judge_all(struct gate *g);
+/* Ends those whose client has closed its sending side. */
+void conn_cut_closed(struct gate *g, const char *reason);
 void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
@@ -132,7 +134,8 @@ void proxy_accept(struct gate *g, struct watch *listener, uint32_t events);
  * conn_resolved() and flow_resolved() called: later, or before this returns when
  * it cannot be asked. */
 void resolve_name(struct gate *g, struct name *n);
-/* Names that the present generation refuses are not asked for any more. */
+/* Names that the present generation refuses, and those that no connection or flow waits
+ * for, are not asked for any more. */
 void resolver_judge_all(struct gate *g);
 void resolver_stop(struct gate *g);
 

@@ -6,10 +6,8 @@
 #include "plan/net_inside.h"
 
 #define N_BUCKETS	1024
-#define KEEP_US		INT64_C(60000000)	/* [N1] */
 #define N_ADDRESSES	(1u << (32 - NET_POOL_BITS))
 #define N_RESERVED	256u			/* the cordon's own is among the first */
-#define MAX_LOOKS	64			/* old names to look at for one to give up */
 
 /* One turn less than there is room for, as the range begins with reserved ones. */
 #define N_TURNS		(N_ADDRESSES / MAX_GATE_NAMES - 1)
@@ -69,23 +67,26 @@ static void append_name(struct names *t, struct name *n)
 	t->newest = n;
 }
 
-void names_touch(struct names *t, struct name *n, int64_t now_us)
+void names_touch(struct names *t, struct name *n)
 {
-	n->used_us = now_us;
 	if (n == t->newest)
 		return;
 	unlink_name(t, n);
 	append_name(t, n);
 }
 
-/* The longest unused one, if it may be given up. */
-static struct name *find_idle(const struct names *t, int64_t now_us)
+/* [N1] The name that was used least recently.  A name that is in use becomes the newest, so
+ * that the next search does not pass it again; NULL: all are in use. */
+static struct name *find_idle(struct names *t)
 {
-	struct name *n = t->oldest;
+	for (size_t i = 0; i < t->n; i++) {
+		struct name *n = t->oldest;
 
-	for (int i = 0; n && i < MAX_LOOKS; i++, n = n->newer)
 		if (!n->users && !n->waiting && !n->is_asked)
-			return now_us - n->used_us > KEEP_US ? n : NULL;
+			return n;
+		unlink_name(t, n);
+		append_name(t, n);
+	}
 	return NULL;
 }
 
@@ -116,19 +117,19 @@ static struct name *new_name(struct names *t)
 	return n;
 }
 
-struct name *names_add(struct names *t, const struct host *h, int64_t now_us)
+struct name *names_add(struct names *t, const struct host *h)
 {
 	struct name *n = names_find(t, h), **at = bucket(t, h);
 
 	if (n) {
-		names_touch(t, n, now_us);
+		names_touch(t, n);
 		return n;
 	}
 	n = new_name(t);
 	if (!n) {
 		size_t slot;
 
-		n = find_idle(t, now_us);
+		n = find_idle(t);
 		if (!n)
 			return NULL;
 		give_up(t, n);
@@ -138,7 +139,6 @@ struct name *names_add(struct names *t, const struct host *h, int64_t now_us)
 	}
 	n->index += t->turns[n->index] * MAX_GATE_NAMES;
 	n->host = *h;
-	n->used_us = now_us;
 	n->next = *at;
 	*at = n;
 	append_name(t, n);

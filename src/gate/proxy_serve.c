@@ -64,20 +64,19 @@ static bool find_name(struct conn *c)
 {
 	struct decide_question q = { .host = &c->ask->host, .port = c->port };
 	struct decide_verdict v;
-	int64_t now = gate_now_us();
 
 	decide(c->g->net, &q, &v);
 	if (!v.allowed) {
 		conn_refuse(c, v.why.reason, v.why.hint);
 		return false;
 	}
-	c->name = names_add(c->g->names, &c->ask->host, now);
+	c->name = names_add(c->g->names, &c->ask->host);
 	if (!c->name) {
 		conn_refuse(c, "too many names are in use at once", "");
 		return false;
 	}
 	c->name->users++;
-	names_touch(c->g->names, c->name, now);
+	names_touch(c->g->names, c->name);
 	return true;
 }
 

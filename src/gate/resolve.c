@@ -312,12 +312,13 @@ void resolve_name(struct gate *g, struct name *n)
 	hand_out(g);
 }
 
-/* The proxy in front is the operator's word, not the command's. */
-static bool is_refused(const struct gate *g, const struct name *n)
+/* Does anything wait for it, and may it?  The proxy in front is the operator's word, not the
+ * command's. */
+static bool is_wanted(const struct gate *g, const struct name *n)
 {
 	struct decide_verdict v;
 
-	return n && n != g->proxy && !decide_any(g->net, &n->host, &v);
+	return (n->users || n->waiting) && (n == g->proxy || decide_any(g->net, &n->host, &v));
 }
 
 void resolver_judge_all(struct gate *g)
@@ -330,17 +331,17 @@ void resolver_judge_all(struct gate *g)
 	r->first = r->last = NULL;
 	while ((n = all)) {
 		all = n->next_asked;
-		if (is_refused(g, n)) {
+		if (is_wanted(g, n)) {
+			add_name(r, n);
+		} else {
 			finish(g, n, NULL);
 			n->fresh_until_us = 0;	/* it was not even asked for */
-		} else {
-			add_name(r, n);
 		}
 	}
 	/* What a worker sends again after a while leaves, too. */
 	for (size_t i = 0; i < MAX_WORKERS; i++) {
 		n = r->workers[i].name;
-		if (is_refused(g, n)) {
+		if (n && !is_wanted(g, n)) {
 			stop_worker(g, &r->workers[i]);
 			n->fresh_until_us = 0;
 		}

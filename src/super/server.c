@@ -97,6 +97,8 @@ static int change_network(struct server *s, const struct control_message *m, str
 	if (rc < 0)
 		return -1;
 	if (s->tree->network.gate) {
+		if (m && m->head.type == CONTROL_PHASE)
+			gate_leave_phase(s->tree->network.gate);
 		gate_get_status(s->tree->network.gate, &gate);
 		run_report_generation(s->tree->reporter, gate.generation);
 	}

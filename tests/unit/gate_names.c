@@ -3,8 +3,6 @@
 
 #include "tap.h"
 
-#define SECOND	INT64_C(1000000)
-
 static struct host host_of(unsigned i)
 {
 	char text[32], why[HOST_WHY];
@@ -16,11 +14,11 @@ static struct host host_of(unsigned i)
 	return h;
 }
 
-static struct name *add(struct names *t, unsigned i, int64_t now)
+static struct name *add(struct names *t, unsigned i)
 {
 	struct host h = host_of(i);
 
-	return names_add(t, &h, now);
+	return names_add(t, &h);
 }
 
 static void test_an_address_is_one_name(void)
@@ -28,7 +26,7 @@ static void test_an_address_is_one_name(void)
 	struct names *t = names_new();
 
 	for (unsigned i = 0; i < MAX_GATE_NAMES; i++) {
-		struct name *n = add(t, i, SECOND);
+		struct name *n = add(t, i);
 		struct host_addr a;
 
 		if (!ok(n, "name %u", i))
@@ -37,7 +35,7 @@ static void test_an_address_is_one_name(void)
 		ok(a.b[0] == 198 && (a.b[1] == 18 || a.b[1] == 19) && (a.b[1] != 18 || a.b[2] >= 1),
 		   "%u.%u.%u", a.b[0], a.b[1], a.b[2]);
 		ok(names_covers(&a) && names_find_addr(t, &a) == n, "found by its address");
-		ok(add(t, i, SECOND) == n, "the same again");
+		ok(add(t, i) == n, "the same again");
 	}
 	names_free(t);
 }
@@ -55,7 +53,7 @@ static void test_what_stands_for_nothing(void)
 	};
 	struct names *t = names_new();
 
-	add(t, 0, SECOND);
+	add(t, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		is_int(names_covers(&rows[i].a), rows[i].covered, "row %zu", i);
 		ok(!names_find_addr(t, &rows[i].a), "row %zu", i);
@@ -66,28 +64,64 @@ static void test_what_stands_for_nothing(void)
 /* [N1], [N2] */
 static void test_a_flood_takes_nothing_that_is_used(void)
 {
+	enum { N_USED = 200 };
 	struct names *t = names_new();
-	struct name *used, *n;
+	struct name *used[N_USED], *n;
 	struct host_addr first, again;
 	struct host h;
 
-	used = add(t, 0, SECOND);
-	used->users = 1;
-	first = name_addr(add(t, 1, SECOND));
-	for (unsigned i = 2; i < MAX_GATE_NAMES; i++)
-		add(t, i, 2 * SECOND);
-	ok(!add(t, MAX_GATE_NAMES, 3 * SECOND), "all of them are fresh");
-	ok(!add(t, MAX_GATE_NAMES, 61 * SECOND), "a minute is not over");
-	n = add(t, MAX_GATE_NAMES, 63 * SECOND);
-	if (!ok(n && n != used, "the oldest that nobody uses goes"))
+	/* More than any search would look at: the ones in use are the oldest. */
+	for (unsigned i = 0; i < N_USED; i++) {
+		used[i] = add(t, i);
+		used[i]->users = i % 3 == 2;
+		used[i]->is_asked = i % 3 == 1;
+		used[i]->waiting = i % 3 ? NULL : (struct conn *)(void *)t;
+	}
+	first = name_addr(add(t, N_USED));
+	for (unsigned i = N_USED + 1; i < MAX_GATE_NAMES; i++)
+		add(t, i);
+	n = add(t, MAX_GATE_NAMES);
+	if (!ok(n, "the oldest that nothing uses makes room, however young it is"))
 		return;
 	again = name_addr(n);
 	ok(memcmp(&first, &again, sizeof(first)) != 0, "its address is not given again");
 	ok(!names_find_addr(t, &first), "and stands for nothing");
+	h = host_of(N_USED);
+	ok(!names_find(t, &h), "its name is forgotten");
+	for (unsigned i = 1; i <= 3 * MAX_GATE_NAMES; i++)
+		if (!ok(add(t, MAX_GATE_NAMES + i), "name %u of a flood", i))
+			return;
+	for (unsigned i = 0; i < N_USED; i++) {
+		h = host_of(i);
+		ok(names_find(t, &h) == used[i], "name %u is in use and stays", i);
+	}
+	names_free(t);
+}
+
+static void test_a_name_that_was_asked_for_again_stays_longer(void)
+{
+	struct names *t = names_new();
+	struct name *n = add(t, 0);
+	struct host h = host_of(1);
+
+	for (unsigned i = 1; i < MAX_GATE_NAMES; i++)
+		add(t, i);
+	ok(add(t, 0) == n, "asked for again");
+	add(t, MAX_GATE_NAMES);
+	ok(!names_find(t, &h), "the next one goes first");
 	h = host_of(0);
-	ok(names_find(t, &h) == used, "what is used stays");
-	h = host_of(1);
-	ok(!names_find(t, &h), "the other one is forgotten");
+	ok(names_find(t, &h) == n, "it stays");
+	names_free(t);
+}
+
+static void test_names_in_use_are_never_given_up(void)
+{
+	struct names *t = names_new();
+
+	for (unsigned i = 0; i < MAX_GATE_NAMES; i++)
+		add(t, i)->users = 1;
+	ok(!add(t, MAX_GATE_NAMES), "all are in use");
+	ok(!add(t, MAX_GATE_NAMES), "and again");
 	names_free(t);
 }
 
@@ -96,16 +130,14 @@ static void test_addresses_take_turns(void)
 	struct names *t = names_new();
 	struct host_addr seen[40];
 	size_t n_seen = 0;
-	int64_t now = SECOND;
 	unsigned next = 0;
 
 	for (unsigned i = 0; i < MAX_GATE_NAMES; i++)
-		add(t, next++, now);
+		add(t, next++);
 	/* Every name once more for each turn: no address comes back soon. */
 	for (int turn = 0; turn < 30; turn++) {
-		now += 100 * SECOND;
 		for (unsigned i = 0; i < MAX_GATE_NAMES; i++) {
-			struct name *n = add(t, next++, now);
+			struct name *n = add(t, next++);
 
 			if (!ok(n, "turn %d, name %u", turn, i))
 				return;
@@ -126,5 +158,7 @@ int main(void)
 	return tap_run((struct tap_case[]){ TAP(test_an_address_is_one_name),
 					    TAP(test_what_stands_for_nothing),
 					    TAP(test_a_flood_takes_nothing_that_is_used),
+					    TAP(test_a_name_that_was_asked_for_again_stays_longer),
+					    TAP(test_names_in_use_are_never_given_up),
 					    TAP(test_addresses_take_turns), TAP_END });
 }
