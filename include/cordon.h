@@ -249,10 +249,15 @@ struct cordon_exec_options {
 int cordon_session_exec(const char *id, const struct cordon_exec_options *options, int *ret_code,
 			struct cordon_answer *ret, struct cordon_err *err);
 /* From here on another phase of its policy holds; NULL: none.  Connections that
- * it refuses are cut before this returns.  Works on a run, too, as do the next
- * three. */
+ * it refuses are cut before this returns.  The answer's problems say how many processes
+ * that are there already get a wider network by it.  Works on a run, too, as do network,
+ * allow and status below. */
 int cordon_session_phase(const char *id, const char *phase, struct cordon_answer *ret,
 			 struct cordon_err *err);
+/* The same for a session in which no command runs, after every process that its commands left
+ * was killed: those would have the network of the new phase. */
+int cordon_session_end_leftovers(const char *id, const char *phase, struct cordon_answer *ret,
+				 struct cordon_err *err);
 /* Another network, within the ceilings; hosts only with the mode "allowlist". */
 int cordon_session_network(const char *id, const char *mode, const char *const *hosts, size_t n,
 			   struct cordon_answer *ret, struct cordon_err *err);
@@ -268,6 +273,9 @@ int cordon_session_status(const char *id, bool json, struct cordon_answer *ret,
 struct cordon_trial_event {
 	const char *trial;
 	const char *phase, *step;	/* that begins; step may be empty */
+	/* Not 0: the phase has ended, its network was wider than those before it, and so many
+	 * processes of theirs had it, too. */
+	long long leftovers;
 	const char *status;		/* completed, rejected or error */
 	const char *why;		/* it is not completed */
 	bool reused;			/* it was complete already, and was not run */
@@ -297,9 +305,12 @@ struct cordon_trials {
 	void (*tell)(void *arg, const struct cordon_trial_event *event);	/* or NULL */
 	void *tell_arg;
 	bool own_process;			/* as for a session */
+	/* What the command of a phase leaves running is killed when the command ends, whatever
+	 * the task says. */
+	bool end_leftovers;
 };
 #define CORDON_TRIALS	{ sizeof(struct cordon_trials), NULL, 0, NULL, NULL, NULL, NULL, 0, NULL, \
-			  0, NULL, 0, 0, false, false, NULL, NULL, false }
+			  0, NULL, 0, 0, false, false, NULL, NULL, false, false }
 
 /* Run tasks on this machine, each phase under its own network.  The request's
  * settings hold for all of them.  For a program that does nothing else meanwhile.

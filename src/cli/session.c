@@ -79,15 +79,18 @@ int cmd_session_exec(const struct args *args)
 
 int cmd_session_phase(const struct args *args)
 {
+	const char *phase = args->n_words > 1 ? args->words[1] : NULL;
 	struct cordon_answer answer = { 0 };
 	struct cordon_err err;
-	int bad = need_words(args, 1, 2);
+	int bad = need_words(args, 1, 2), rc;
 
 	if (bad)
 		return bad;
-	return say_refused(cordon_session_phase(args->words[0],
-						args->n_words > 1 ? args->words[1] : NULL, &answer,
-						&err), &answer, &err);
+	if (args_has(args, OPT_END_LEFTOVERS))
+		rc = cordon_session_end_leftovers(args->words[0], phase, &answer, &err);
+	else
+		rc = cordon_session_phase(args->words[0], phase, &answer, &err);
+	return say_refused(rc, &answer, &err);
 }
 
 int cmd_session_network(const struct args *args)

@@ -36,6 +36,14 @@ static void say_phase(struct progress *p, const struct cordon_trial_event *e)
 	p->shown = true;
 }
 
+static void say_leftovers(struct progress *p, const struct cordon_trial_event *e)
+{
+	wipe(p);
+	fprintf(stderr, "%s: the network of the %s phase was wider, and %lld process%s of earlier "
+		"phases had it; --end-leftovers, or keep_processes = false in the task, ends such "
+		"processes\n", e->trial, e->phase, e->leftovers, e->leftovers == 1 ? "" : "es");
+}
+
 static void say_end(struct progress *p, const struct cordon_trial_event *e)
 {
 	wipe(p);
@@ -62,7 +70,9 @@ static void say_end(struct progress *p, const struct cordon_trial_event *e)
 
 static void say_event(void *arg, const struct cordon_trial_event *e)
 {
-	if (e->status)
+	if (e->leftovers)
+		say_leftovers(arg, e);
+	else if (e->status)
 		say_end(arg, e);
 	else
 		say_phase(arg, e);
@@ -130,6 +140,7 @@ static int run(const struct args *args, struct room *room)
 	t.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
 	t.output = args_value(args, OPT_OUTPUT_DIR);
 	t.no_image = args_has(args, OPT_NO_IMAGE);
+	t.end_leftovers = args_has(args, OPT_END_LEFTOVERS);
 	t.json = args_has(args, OPT_JSON);
 	t.tell = say_event;
 	t.tell_arg = &progress;

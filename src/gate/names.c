@@ -75,8 +75,8 @@ void names_touch(struct names *t, struct name *n)
 	append_name(t, n);
 }
 
-/* [N1] The name that was used least recently.  A name that is in use becomes the newest, so
- * that the next search does not pass it again; NULL: all are in use. */
+/* The name that was used least recently and is not in use ([N1]).  One that is in use becomes
+ * the newest, so that the next search does not pass it again; NULL: all are in use. */
 static struct name *find_idle(struct names *t)
 {
 	for (size_t i = 0; i < t->n; i++) {

@@ -20,6 +20,7 @@
 #include "plan/net_inside.h"
 #include "plan/phases.h"
 #include "policy/covering.h"
+#include "policy/diff.h"
 
 /* Said while it lives; a phase begins without any. */
 struct wishes {
@@ -398,6 +399,13 @@ static int change(void *arg, const struct control_message *m, struct session_cha
 	return 0;
 }
 
+static int is_wider(void *arg, bool *ret, struct cordon_err *err)
+{
+	const struct live_policy *p = arg;
+
+	return policy_network_is_wider(p->now->section, p->next->section, ret, err);
+}
+
 static void settle(void *arg, bool holds)
 {
 	struct live_policy *p = arg;
@@ -612,6 +620,7 @@ void live_policy_free(struct live_policy *p)
 
 struct session_ops live_policy_ops(struct live_policy *p)
 {
-	return (struct session_ops){ .change = change, .settle = settle, .next_us = next_us,
-				     .plan_command = plan_command, .print = print, .arg = p };
+	return (struct session_ops){ .change = change, .is_wider = is_wider, .settle = settle,
+				     .next_us = next_us, .plan_command = plan_command,
+				     .print = print, .arg = p };
 }

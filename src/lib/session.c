@@ -17,32 +17,59 @@
 
 /* ---- one request -------------------------------------------------------- */
 
+/* A phase with a wider network than those before it: processes that they left have it, too. */
+static char *warn_of_leftovers(int64_t n)
+{
+	cleanup_buf struct buf out = BUF(MAX_DIAG_BYTES);
+
+	buf_printf(&out, "cordon: the network of this phase is wider, and %lld process%s that "
+		   "began before it %s; --end-leftovers ends what ended commands left\n",
+		   (long long)n, n == 1 ? "" : "es", n == 1 ? "has it" : "have it");
+	return buf_ok(&out) ? buf_take(&out) : NULL;
+}
+
 static int ask(const char *id, struct control_out *request, struct cordon_answer *ret,
 	       struct cordon_err *err)
 {
 	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES);
 	struct cordon_answer answer = { .yes = true };
+	int64_t leftovers;
 	bool dead;
 	cleanup_fd int fd = live_connect(id, &dead, err);
 
-	if (fd < 0 || session_ask(fd, request, &out, err) < 0)
+	if (fd < 0 || session_ask(fd, request, &out, &leftovers, err) < 0)
 		return -1;
 	answer.text = buf_ok(&out) ? buf_take(&out) : NULL;
 	if (!answer.text)
 		return err_nomem(err);
+	if (leftovers)
+		answer.problems = warn_of_leftovers(leftovers);
 	*ret = answer;
 	return 0;
+}
+
+static int ask_phase(const char *id, const char *phase, bool end_leftovers,
+		     struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_control_out struct control_out o;
+
+	control_out_init(&o, CONTROL_PHASE);
+	o.head.numbers[0] = end_leftovers;
+	if (phase)
+		control_put(&o, 0, phase);
+	return ask(id, &o, ret, err);
 }
 
 int cordon_session_phase(const char *id, const char *phase, struct cordon_answer *ret,
 			 struct cordon_err *err)
 {
-	cleanup_control_out struct control_out o;
+	return ask_phase(id, phase, false, ret, err);
+}
 
-	control_out_init(&o, CONTROL_PHASE);
-	if (phase)
-		control_put(&o, 0, phase);
-	return ask(id, &o, ret, err);
+int cordon_session_end_leftovers(const char *id, const char *phase, struct cordon_answer *ret,
+				 struct cordon_err *err)
+{
+	return ask_phase(id, phase, true, ret, err);
 }
 
 int cordon_session_network(const char *id, const char *mode, const char *const *hosts, size_t n,

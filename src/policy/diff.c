@@ -162,3 +162,30 @@ int policy_diff(struct named_policy a, struct named_policy b, struct buf *out, s
 	*ret_lines = d.lines;
 	return 0;
 }
+
+/* Not more connections at once, which reach nothing else. */
+static bool is_reach(enum field_id id)
+{
+	return str_starts(str_from(fields[id].key), "network.") && field_in_phase(id) &&
+	       id != F_NETWORK_CONNECTIONS;
+}
+
+int policy_network_is_wider(const struct section *from, const struct section *to, bool *ret,
+			    struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	struct diff d = { .name = "", .phase = STR(""), .out = &out, .err = err };
+	bool is_closed = to->f[F_NETWORK_MODE].number == NETWORK_NONE;
+	bool was_open = from->f[F_NETWORK_MODE].number == NETWORK_PUBLIC;
+
+	for (int i = 0; i < N_FIELDS && !is_closed && !d.lines; i++) {
+		enum field_id id = (enum field_id)i;
+
+		if (!is_reach(id) || (id == F_NETWORK_ALLOW && was_open))
+			continue;
+		if (diff_field(&d, id, &from->f[i], &to->f[i]) < 0)
+			return -1;
+	}
+	*ret = d.lines > 0;
+	return 0;
+}

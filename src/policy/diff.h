@@ -14,5 +14,9 @@ struct named_policy {
  * must have their defaults filled in.  *ret_lines: how many lines. */
 int policy_diff(struct named_policy a, struct named_policy b, struct buf *out, size_t *ret_lines,
 		struct cordon_err *err) MUST_USE;
+/* Does the network of `to` reach anything that the network of `from` does not?  Both must have
+ * their defaults filled in. */
+int policy_network_is_wider(const struct section *from, const struct section *to, bool *ret,
+			    struct cordon_err *err) MUST_USE;
 
 #endif

@@ -28,6 +28,7 @@ static const char *const environment_keys[] = { "network_mode",
 						"memory",
 						"storage",
 						"workdir",
+						"keep_processes",
 						NULL };
 static const char *const environment_others[] = {
 	"gpu_types", "tpu", "tpus", "os", "mcp_servers", "healthcheck", "skills_dir", "user",
@@ -528,6 +529,15 @@ static void read_allow_internet(struct reader *r, const struct value *table, con
 
 /* ---- tables ------------------------------------------------------------- */
 
+static void read_keep_processes(struct reader *r, const struct value *table, const char *where,
+				struct task_environment *e)
+{
+	const struct value *v = value_find(table, "keep_processes");
+
+	if (v && expect(r, v, VALUE_BOOL, where, "keep_processes"))
+		e->ends_processes = !v->boolean;
+}
+
 static void read_environment(struct reader *r, const struct value *table, const char *where,
 			     struct task_environment *e)
 {
@@ -547,6 +557,7 @@ static void read_environment(struct reader *r, const struct value *table, const 
 	read_old_size(r, table, where, "storage", &e->storage_mb);
 	read_text(r, table, where, "docker_image", &e->docker_image, &e->docker_image_at);
 	read_env(r, table, where, &e->env);
+	read_keep_processes(r, table, where, e);
 	read_text(r, table, where, "workdir", &e->workdir, &e->workdir_at);
 	if (e->workdir.n && !str_starts(e->workdir, "/"))
 		diag_error(r->diags, e->workdir_at, "%s.workdir is no absolute path", where);

@@ -57,6 +57,7 @@ struct task_environment {
 	struct place docker_image_at;
 	struct task_number allow_internet;	/* the older spelling of a mode: 0 or 1 */
 	struct task_env env;
+	bool ends_processes;		/* keep_processes = false: those of a phase, with it */
 	struct str workdir;		/* empty: not written */
 	struct place workdir_at;
 };

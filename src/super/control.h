@@ -23,14 +23,15 @@ enum control_type {
 	/* requests */
 	CONTROL_EXEC,		/* argv, environ, words, settings of the environment; streams */
 	CONTROL_SIGNAL,		/* number: to the command of this connection */
-	CONTROL_PHASE,		/* its name, or none: the base */
+	CONTROL_PHASE,		/* its name, or none: the base; number: end leftovers first */
 	CONTROL_NETWORK,	/* a mode, or ""; hosts */
 	CONTROL_ALLOW,		/* hosts; number: for how many ms, 0: for good */
 	CONTROL_STATUS,		/* number: in JSON */
 	/* answers */
 	CONTROL_STARTED,	/* with the master of the terminal, if there is one */
 	CONTROL_RESULT,		/* see result_message.h */
-	CONTROL_DONE,		/* a text */
+	CONTROL_DONE,		/* a text; of PHASE a number: processes that were there before,
+				 * if its network is wider */
 	CONTROL_REFUSED,	/* number: enum cordon_errc; a text */
 	CONTROL_STOPPED,	/* the command, by its terminal: as the caller's shell wants it */
 	N_CONTROL_TYPES

@@ -44,7 +44,8 @@ int64_t server_next_us(const struct server *s)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static int answer_text(const struct client *c, enum control_type type, int number, const char *text)
+static int answer_text(const struct client *c, enum control_type type, int64_t number,
+		       const char *text)
 {
 	cleanup_control_out struct control_out o;
 	struct cordon_err ignored;
@@ -55,74 +56,12 @@ static int answer_text(const struct client *c, enum control_type type, int numbe
 	return control_send(c->fd, &o, &ignored);
 }
 
-static int refuse(const struct client *c, const struct cordon_err *err)
+int server_refuse(const struct client *c, const struct cordon_err *err)
 {
 	return answer_text(c, CONTROL_REFUSED, err->code, err->msg);
 }
 
-/* ---- the network -------------------------------------------------------- */
-
-/* Limits first: they can be taken back.  If not, there is nothing that holds as it
- * should, and everything ends. */
-static int change_tree(struct server *s, const struct session_change *change,
-		       struct cordon_err *err)
-{
-	struct plan_limits before = s->tree->limits;
-	struct cordon_err ignored;
-
-	if (s->session && tree_change_limits(s->tree, &change->limits, err) < 0)
-		return -1;
-	if (!s->tree->network.gate || gate_set_policy(s->tree->network.gate, change->net, err) == 0)
-		return 0;
-	if (s->session && tree_change_limits(s->tree, &before, &ignored) < 0)
-		tree_kill(s->tree);
-	return -1;
-}
-
-/* One atomic step: the tree holds the new one, or everything stays. */
-static int change_network(struct server *s, const struct control_message *m, struct cordon_err *err)
-{
-	struct session_change change;
-	struct gate_status gate;
-	int rc;
-
-	if (!s->tree->network.gate && m && m->head.type != CONTROL_PHASE)
-		return err_set(err, CORDON_E_HOST,
-			       "this cordon was started without a gate, so its network cannot "
-			       "change; start a session, or a run with an allowlist");
-	if (s->ops->change(s->ops->arg, m, &change, err) < 0)
-		return -1;
-	rc = change_tree(s, &change, err);
-	s->ops->settle(s->ops->arg, rc == 0);
-	if (rc < 0)
-		return -1;
-	if (s->tree->network.gate) {
-		if (m && m->head.type == CONTROL_PHASE)
-			gate_leave_phase(s->tree->network.gate);
-		gate_get_status(s->tree->network.gate, &gate);
-		run_report_generation(s->tree->reporter, gate.generation);
-	}
-	s->changed = true;
-	return 0;
-}
-
-static int answer_change(struct client *c, struct control_message *m, struct cordon_err *err)
-{
-	struct server *s = c->server;
-	char text[64];
-	struct gate_status gate = { .generation = 1 };
-
-	if (change_network(s, m, err) < 0)
-		return -1;
-	/* Before anybody hears that it is done. */
-	session_write_status(s);
-	if (s->tree->network.gate)
-		gate_get_status(s->tree->network.gate, &gate);
-	snprintf(text, sizeof(text), "generation %llu\n", (unsigned long long)gate.generation);
-	return answer_text(c, CONTROL_DONE, 0, text);
-}
-
-/* ---- status ------------------------------------------------------------- */
+/* ---- what is inside ------------------------------------------------------ */
 
 /* What is alive inside, init aside. */
 static void count_tree(const struct tree *t, int64_t *ret_processes, int64_t *ret_bytes)
@@ -146,6 +85,101 @@ static void count_tree(const struct tree *t, int64_t *ret_processes, int64_t *re
 	if (dir)
 		closedir(dir);
 }
+
+/* ---- the network -------------------------------------------------------- */
+
+/* Limits first: they can be taken back.  If not, there is nothing that holds as it
+ * should, and everything ends. */
+static int change_tree(struct server *s, const struct session_change *change,
+		       struct cordon_err *err)
+{
+	struct plan_limits before = s->tree->limits;
+	struct cordon_err ignored;
+
+	if (s->session && tree_change_limits(s->tree, &change->limits, err) < 0)
+		return -1;
+	if (!s->tree->network.gate || gate_set_policy(s->tree->network.gate, change->net, err) == 0)
+		return 0;
+	if (s->session && tree_change_limits(s->tree, &before, &ignored) < 0)
+		tree_kill(s->tree);
+	return -1;
+}
+
+/* How many processes that other phases left the wider network of a new one is for; 0: it is
+ * not wider. */
+static int count_leftovers(const struct server *s, const struct control_message *m, int64_t *ret,
+			   struct cordon_err *err)
+{
+	int64_t ignored;
+	bool wider;
+
+	*ret = 0;
+	if (!s->session || !m || m->head.type != CONTROL_PHASE)
+		return 0;
+	count_tree(s->tree, ret, &ignored);
+	if (*ret && s->ops->is_wider(s->ops->arg, &wider, err) < 0)
+		return -1;
+	if (*ret && !wider)
+		*ret = 0;
+	return 0;
+}
+
+/* One atomic step: the tree holds the new one, or everything stays. */
+static int change_network(struct server *s, const struct control_message *m,
+			  int64_t *ret_leftovers, struct cordon_err *err)
+{
+	struct session_change change;
+	struct gate_status gate;
+	int rc;
+
+	if (!s->tree->network.gate && m && m->head.type != CONTROL_PHASE)
+		return err_set(err, CORDON_E_HOST,
+			       "this cordon was started without a gate, so its network cannot "
+			       "change; start a session, or a run with an allowlist");
+	if (s->ops->change(s->ops->arg, m, &change, err) < 0)
+		return -1;
+	rc = count_leftovers(s, m, ret_leftovers, err);
+	if (rc == 0)
+		rc = change_tree(s, &change, err);
+	s->ops->settle(s->ops->arg, rc == 0);
+	if (rc < 0)
+		return -1;
+	if (s->tree->network.gate) {
+		if (m && m->head.type == CONTROL_PHASE)
+			gate_leave_phase(s->tree->network.gate);
+		gate_get_status(s->tree->network.gate, &gate);
+		run_report_generation(s->tree->reporter, gate.generation);
+	}
+	s->changed = true;
+	return 0;
+}
+
+int server_answer_change(struct client *c, const struct control_message *m,
+			 struct cordon_err *err)
+{
+	struct server *s = c->server;
+	int64_t leftovers;
+	char text[64];
+	struct gate_status gate = { .generation = 1 };
+
+	if (change_network(s, m, &leftovers, err) < 0)
+		return -1;
+	/* Before anybody hears that it is done. */
+	session_write_status(s);
+	if (s->tree->network.gate)
+		gate_get_status(s->tree->network.gate, &gate);
+	snprintf(text, sizeof(text), "generation %llu\n", (unsigned long long)gate.generation);
+	return answer_text(c, CONTROL_DONE, leftovers, text);
+}
+
+static int answer_change(struct client *c, struct control_message *m, struct cordon_err *err)
+{
+	if (m->head.type == CONTROL_PHASE && m->head.numbers[0])
+		return session_end_leftovers(c, m, err);
+	return server_answer_change(c, m, err);
+}
+
+/* ---- status ------------------------------------------------------------- */
 
 void server_print_status(const struct server *s, struct json_out *j)
 {
@@ -221,7 +255,7 @@ static bool answer(struct client *c)
 			control_type_name((enum control_type)m.head.type));
 	else if (requests[m.head.type].answer(c, &m, &err) == 0)
 		return true;
-	return refuse(c, &err) == 0;
+	return server_refuse(c, &err) == 0;
 }
 
 /* Has a process one number alone, as we see it?  Whoever is in a cordon, in whichever, has one
@@ -337,9 +371,10 @@ void server_close_client(struct client *c)
 int server_work(struct server *s, struct cordon_err *err)
 {
 	struct epoll_event events[CLIENTS_AT_ONCE];
+	int64_t ignored;
 	int n = 0;
 
-	if (server_next_us(s) <= run_now_us() && change_network(s, NULL, err) < 0)
+	if (server_next_us(s) <= run_now_us() && change_network(s, NULL, &ignored, err) < 0)
 		return err_wrap(err, "cannot take back the hosts that were allowed for a while");
 	if (s->live->control >= 0 && (s->epoll >= 0 || open_epoll(s) == 0))
 		n = epoll_wait(s->epoll, events, CLIENTS_AT_ONCE, 0);

@@ -39,6 +39,12 @@ int server_work(struct server *s, struct cordon_err *err) MUST_USE;
 void server_close_client(struct client *c);
 void server_release(struct server *s);
 
+/* PHASE, NETWORK or ALLOW: change the network, and answer. */
+int server_answer_change(struct client *c, const struct control_message *m,
+			 struct cordon_err *err) MUST_USE;
+/* Answer a request with an error.  -1: the client does not hear it. */
+int server_refuse(const struct client *c, const struct cordon_err *err) MUST_USE;
+
 /* What is told about the whole: keys of an object. */
 void server_print_status(const struct server *s, struct json_out *j);
 

@@ -60,6 +60,10 @@ struct session {
 	bool is_ready, ending, gone;
 	const char *why;	/* it ends, where it is no limit; or NULL */
 	struct cordon_err failed;	/* why it did not become ready */
+	/* The client of a phase that begins when no process is left inside; NULL: none. */
+	struct client *switching;
+	struct control_message phase;
+	int64_t switch_by_us;		/* when that is given up */
 };
 
 /* ---- one command -------------------------------------------------------- */
@@ -148,6 +152,60 @@ static void end_command(struct session *s, struct command *c)
 	remove_command(s, c);
 }
 
+/* ---- leftovers ---------------------------------------------------------- */
+
+static void forget_switch(struct session *s)
+{
+	control_release(&s->phase);
+	s->phase = CONTROL_MESSAGE;
+	s->switching = NULL;
+	s->switch_by_us = INT64_MAX;
+}
+
+int session_end_leftovers(struct client *client, struct control_message *m, struct cordon_err *err)
+{
+	struct session *s = client->server->session;
+	struct session_change ignored;
+
+	if (!s)
+		return err_set(err, CORDON_E_USAGE, "--end-leftovers is for sessions: the "
+			       "processes of a run end with its command");
+	if (s->ending || s->switching)
+		return err_set(err, CORDON_E_USAGE, s->ending ? "the session is ending"
+							      : "another client ends leftovers");
+	if (s->n_commands)
+		return err_set(err, CORDON_E_USAGE, "--end-leftovers: commands run in the session "
+			       "(%zu); wait for their end", s->n_commands);
+	/* What will be refused ends nothing. */
+	if (s->o->ops->change(s->o->ops->arg, m, &ignored, err) < 0)
+		return -1;
+	s->o->ops->settle(s->o->ops->arg, false);
+	if (native_send(&s->tree.child, NATIVE_END_ALL, 0) < 0)
+		return err_sys(err, CORDON_E_PEER, "cannot talk to init");
+	s->switching = client;
+	s->phase = *m;
+	*m = CONTROL_MESSAGE;
+	s->switch_by_us = run_later_us(run_now_us(), KILLED_MS);
+	return 0;
+}
+
+/* Nothing is left inside, or (`err`) what is left does not end. */
+static void end_switch(struct session *s, struct cordon_err *err)
+{
+	struct client *client = s->switching;
+	struct cordon_err failed;
+
+	if (!client)
+		return;
+	if (!err && server_answer_change(client, &s->phase, &failed) < 0)
+		err = &failed;
+	if (err && server_refuse(client, err) < 0)
+		shutdown(client->fd, SHUT_RDWR);
+	forget_switch(s);
+}
+
+/* ---- the end of a command ----------------------------------------------- */
+
 /* A signal, and then no more patience. */
 static void stop_command(struct session *s, struct command *c, int signal, int64_t grace_ms)
 {
@@ -161,6 +219,8 @@ void session_forget_client(struct client *client)
 	struct session *s = client->server->session;
 	struct command *c = client->command;
 
+	if (s && s->switching == client)
+		forget_switch(s);
 	if (!c)
 		return;
 	c->client = NULL;
@@ -270,6 +330,9 @@ int session_answer_exec(struct client *client, struct control_message *m, struct
 	if (s->ending || client->command)
 		return err_set(err, CORDON_E_USAGE, s->ending ? "the session is ending"
 							      : "a command runs already");
+	if (s->switching)
+		return err_set(err, CORDON_E_USAGE, "the processes of a phase are ended at the "
+			       "moment; try again");
 	if (s->n_commands == MAX_SESSION_COMMANDS)
 		return err_set(err, CORDON_E_HOST, "%d commands run in the session; wait for one",
 			       MAX_SESSION_COMMANDS);
@@ -395,6 +458,9 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 		tree_explain(s->tree.plan, &s->failed);
 		s->why = s->failed.msg;
 		return 0;
+	case NATIVE_EMPTY:
+		end_switch(s, NULL);
+		return 0;
 	case NATIVE_SOCKET:
 		network_add_socket(&s->tree.network, &s->tree.fds);
 		return 0;
@@ -451,6 +517,13 @@ static void check_times(struct session *s)
 		end_session(s, "it was idle");
 	if (now >= s->kill_at_us)
 		tree_kill(&s->tree);
+	if (now >= s->switch_by_us) {
+		struct cordon_err err;
+
+		err_set(&err, CORDON_E_HOST, "--end-leftovers: processes that were killed do not "
+			"end, and the phase stays; end the session by session stop");
+		end_switch(s, &err);
+	}
 	for (struct command *c = s->commands; c; c = c->next) {
 		if (now >= c->deadline_us) {
 			c->res.limit = LIMIT_WALL;
@@ -470,7 +543,7 @@ static void check_times(struct session *s)
 
 static int64_t next_us(const struct session *s)
 {
-	int64_t next = MIN(MIN(s->kill_at_us, idle_end_us(s)),
+	int64_t next = MIN(MIN(MIN(s->kill_at_us, s->switch_by_us), idle_end_us(s)),
 			   MIN(tree_next_us(&s->tree), server_next_us(&s->server)));
 
 	for (const struct command *c = s->commands; c; c = c->next)
@@ -684,7 +757,8 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 		 const struct session_options *o, struct cordon_err *err)
 {
 	struct session s = { .o = o, .live = live, .signals = -1, .owner = -1,
-			     .kill_at_us = INT64_MAX };
+			     .kill_at_us = INT64_MAX, .phase = CONTROL_MESSAGE,
+			     .switch_by_us = INT64_MAX };
 	struct cordon_err end_err;
 	int rc;
 

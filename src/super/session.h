@@ -46,8 +46,9 @@ struct session_exec {
  * begun, and `ret` is then filled as far as it is known. */
 int session_exec(int fd, const struct session_exec *e, struct arena *a, struct run_result *ret,
 		 struct plan *ret_plan, struct cordon_err *err) MUST_USE;
-/* One request; the answer's text is added to `out`.  -1: refused, or no answer. */
-int session_ask(int fd, struct control_out *request, struct buf *out,
+/* One request; the answer's text is added to `out`, and its number (see control.h) is
+ * *ret_number.  -1: refused, or no answer. */
+int session_ask(int fd, struct control_out *request, struct buf *out, int64_t *ret_number,
 		struct cordon_err *err) MUST_USE;
 
 #endif

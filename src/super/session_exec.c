@@ -55,7 +55,8 @@ static int take_refusal(const struct control_message *m, struct cordon_err *err)
 	return err_set(err, code, "%s", control_text(m, 0, 0));
 }
 
-int session_ask(int fd, struct control_out *request, struct buf *out, struct cordon_err *err)
+int session_ask(int fd, struct control_out *request, struct buf *out, int64_t *ret_number,
+		struct cordon_err *err)
 {
 	cleanup_control struct control_message hello = CONTROL_MESSAGE, m = CONTROL_MESSAGE;
 	int rc;
@@ -70,6 +71,7 @@ int session_ask(int fd, struct control_out *request, struct buf *out, struct cor
 	if (m.head.type != CONTROL_DONE)
 		return err_set(err, CORDON_E_PEER, "the supervisor's answer makes no sense");
 	buf_puts(out, control_text(&m, 0, 0));
+	*ret_number = m.head.numbers[0];
 	return 0;
 }
 

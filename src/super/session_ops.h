@@ -27,6 +27,8 @@ struct session_ops {
 	 * yet. */
 	int (*change)(void *arg, const struct control_message *m, struct session_change *ret,
 		      struct cordon_err *err);
+	/* Does the last change give a wider network than holds so far? */
+	int (*is_wider)(void *arg, bool *ret, struct cordon_err *err);
 	/* The last change holds from now on, or is forgotten. */
 	void (*settle)(void *arg, bool holds);
 	/* When something that was allowed for a time is over; INT64_MAX: never. */

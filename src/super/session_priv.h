@@ -9,6 +9,9 @@ struct session;
 
 int session_answer_exec(struct client *c, struct control_message *m, struct cordon_err *err);
 int session_answer_signal(struct client *c, struct control_message *m, struct cordon_err *err);
+/* PHASE that ends leftovers: everything inside is killed; then the phase is switched, and `c`
+ * is answered.  The message is taken over. */
+int session_end_leftovers(struct client *c, struct control_message *m, struct cordon_err *err);
 /* It went away: its command ends. */
 void session_forget_client(struct client *c);
 /* Where something has changed: the file that the inside reads. */

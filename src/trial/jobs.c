@@ -44,6 +44,7 @@ struct news {
 	size_t job;
 	char phase[32], step[64];
 	char problem[256];		/* not empty: it could not write its result */
+	int64_t leftovers;		/* not 0: it is about these alone */
 };
 static_assert(sizeof(struct news) <= 512, "more than a pipe takes in one piece");
 
@@ -227,7 +228,7 @@ static const char *plain(const char *text, struct buf *out)
 	return text ? buf_text(out) : NULL;
 }
 
-static void tell(struct job *job, bool ended)
+static void tell(struct job *job, bool ended, int64_t leftovers)
 {
 	cleanup_buf struct buf name = BUF(MAX_OUTPUT_BYTES), step = BUF(MAX_OUTPUT_BYTES);
 	cleanup_buf struct buf why = BUF(MAX_OUTPUT_BYTES);
@@ -239,7 +240,7 @@ static void tell(struct job *job, bool ended)
 		.why = job->status == TRIAL_COMPLETED ? NULL : plain(job->why, &why),
 		.reused = job->reused, .has_reward = job->has_reward, .reward = job->reward,
 		.duration_ms = job->duration_ms, .n_done = j->n_done, .n_running = j->n_running,
-		.n_failed = j->n_failed, .n_all = j->n,
+		.n_failed = j->n_failed, .n_all = j->n, .leftovers = leftovers,
 	};
 
 	if (j->o->tell)
@@ -252,7 +253,7 @@ static void finish(struct job *job)
 	job->jobs->n_done++;
 	job->jobs->n_failed += job->status != TRIAL_COMPLETED;
 	fd_close(&job->about.dir);
-	tell(job, true);
+	tell(job, true, 0);
 }
 
 /* ---- in a trial's process --------------------------------------------------- */
@@ -272,6 +273,13 @@ static void tell_phase(const struct trial_about *about, const char *phase, struc
 	snprintf(news.phase, sizeof(news.phase), "%s", phase);
 	snprintf(news.step, sizeof(news.step), "%.*s", (int)MIN(step.n, 60u), step.s);
 	send_news(about, &news);
+}
+
+static void tell_leftovers(const struct trial_about *about, int64_t n)
+{
+	const struct job *job = about->arg;
+
+	send_news(about, &(struct news){ .job = (size_t)(job - job->jobs->items), .leftovers = n });
 }
 
 /* Nothing of the terminal's, and no longer than the process that started it. */
@@ -464,9 +472,13 @@ static void read_news(struct jobs *j)
 			memcpy(job->problem, n.problem, sizeof(job->problem));
 			continue;
 		}
+		if (n.leftovers) {
+			tell(job, false, n.leftovers);
+			continue;
+		}
 		memcpy(job->phase, n.phase, sizeof(job->phase));
 		memcpy(job->step, n.step, sizeof(job->step));
-		tell(job, false);
+		tell(job, false, 0);
 	}
 }
 
@@ -539,7 +551,8 @@ static int make_items(struct jobs *j, const struct trial_list *list, struct cord
 		job->pidfd = -1;
 		job->about = (struct trial_about){
 			.wishes = &j->wishes, .name = list->items[i].name,
-			.file = list->items[i].file, .dir = -1, .tell = tell_phase, .arg = job,
+			.file = list->items[i].file, .dir = -1, .tell = tell_phase,
+			.tell_leftovers = tell_leftovers, .arg = job,
 			.path = arena_printf(j->arena, "%s/%s", j->path, list->items[i].name),
 			.session = arena_printf(j->arena, SESSIONS "%08x-%zu", mark, i + 1),
 		};

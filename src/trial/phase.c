@@ -39,13 +39,31 @@ static enum phase_verdict judge(const struct run_result *r)
 	return WIFEXITED(r->status) && WEXITSTATUS(r->status) == 0 ? PHASE_OK : PHASE_FAILED;
 }
 
-static int switch_phase(const struct phase_wish *w, struct cordon_err *err)
+static int switch_phase(const struct phase_wish *w, bool end_leftovers, int64_t *ret_leftovers,
+			struct cordon_err *err)
 {
-	struct cordon_answer answer = { 0 };
-	int rc = cordon_session_phase(w->session, w->phase, &answer, err);
+	cleanup_control_out struct control_out o;
+	cleanup_buf struct buf ignored = BUF(MAX_CONTROL_BYTES);
+	bool dead;
+	cleanup_fd int fd = live_connect(w->session, &dead, err);
 
-	cordon_answer_release(&answer);
-	return rc;
+	control_out_init(&o, CONTROL_PHASE);
+	if (fd < 0)
+		return -1;
+	o.head.numbers[0] = end_leftovers;
+	if (w->phase)
+		control_put(&o, 0, w->phase);
+	return session_ask(fd, &o, &ignored, ret_leftovers, err);
+}
+
+/* Also where the session has ended, or cannot end them: then everything in it goes. */
+static void end_leftovers(const struct phase_wish *w)
+{
+	struct cordon_err ignored;
+	int64_t none;
+
+	if (switch_phase(w, true, &none, &ignored) < 0)
+		(void)!live_kill(w->session, &ignored);
 }
 
 static int open_output(const struct phase_wish *w, const char *stream, struct cordon_err *err)
@@ -108,7 +126,7 @@ static int execute(const struct phase_wish *w, struct arena *a, struct phase_res
 	cleanup_fd int fd = -1;
 	bool dead;
 
-	if (switch_phase(w, err) < 0)
+	if (switch_phase(w, false, &r->leftovers, err) < 0)
 		return -1;
 	fd = live_connect(w->session, &dead, err);
 	if (fd < 0)
@@ -126,6 +144,8 @@ void phase_run(const struct phase_wish *w, struct arena *a, struct phase_result 
 	run_result_init(&ret->run);
 	failed = set_streams(w, files, &ret->run.err) < 0 ||
 		 execute(w, a, ret, &ret->run.err) < 0;
+	if (w->end_leftovers)
+		end_leftovers(w);
 	for (int i = 0; i < 2; i++) {
 		keep_tail(files[i], &ret->run.out[i], &ret->run.truncated[i]);
 		fd_close(&files[i]);

@@ -15,6 +15,7 @@ struct phase_wish {
 	int input;				/* its standard input, or -1 */
 	int output;				/* the folder for what it prints */
 	const char *name;			/* the beginning of the files' names there */
+	bool end_leftovers;			/* nothing that it started outlives it */
 };
 
 /* How it went, in one word. */
@@ -34,6 +35,7 @@ struct phase_result {
 	enum phase_verdict verdict;
 	struct run_result run;
 	struct plan plan;		/* what that is printed with */
+	int64_t leftovers;		/* processes of earlier phases, if its network is wider */
 };
 
 /* To its end; uses this process's standard streams.  Whatever happens is in the

@@ -355,6 +355,8 @@ static int run_phase(struct trial *t, const struct trial_phase *p, enum phase_ve
 		.input = strcmp(p->name, "agent") == 0 ? input : -1,
 		.output = t->output,
 		.name = name,
+		.end_leftovers = t->about->wishes->end_leftovers ||
+				 t->task.environment.ends_processes,
 	};
 	struct json_out *j = &t->phases;
 	struct phase_result r;
@@ -366,9 +368,13 @@ static int run_phase(struct trial *t, const struct trial_phase *p, enum phase_ve
 		snprintf(name, sizeof(name), "%s", p->name);
 	open_phase(t, p->name, step);
 	phase_run(&w, &t->c.arena, &r);
+	if (r.leftovers)
+		t->about->tell_leftovers(t->about, r.leftovers);
 	json_key(j, "verdict");
 	json_put_text(j, phase_verdict_word(r.verdict));
 	print_network(p->network, j);
+	json_key(j, "leftovers");
+	json_put_int(j, r.leftovers);
 	print_files(&w, j);
 	run_result_print_keys(&r.run, &r.plan, j);
 	json_close(j, '}');

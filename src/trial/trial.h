@@ -23,6 +23,7 @@ struct trial_wishes {
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
 	bool no_image;
+	bool end_leftovers;		/* of each phase, whatever the task says */
 	bool own_process;		/* as for a session */
 	struct str asked;		/* all of it in words: another question, another answer */
 	/* What no command may see: the answers of all tasks, and the results. */
@@ -41,6 +42,9 @@ struct trial_about {
 	int dir;
 	/* Told before each phase; `step` may be empty. */
 	void (*tell)(const struct trial_about *t, const char *phase, struct str step);
+	/* Told when that phase has ended: its network was wider than those before it, and so many
+	 * processes of theirs had it, too. */
+	void (*tell_leftovers)(const struct trial_about *t, int64_t n);
 	void *arg;
 };
 

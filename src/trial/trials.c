@@ -155,6 +155,8 @@ static int write_asked(struct jobs *j, struct cordon_err *err)
 	}
 	if (o->no_image)
 		buf_puts(&out, "no image\n");
+	if (o->end_leftovers)
+		buf_puts(&out, "end leftovers\n");
 	text = buf_ok(&out) ? arena_strndup(j->arena, buf_text(&out), out.n) : NULL;
 	if (!text)
 		return err_nomem(err);
@@ -178,6 +180,7 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 			.n_environment_hosts = trials->n_environment_hosts,
 			.own_process = trials->own_process,
 			.no_image = trials->no_image,
+			.end_leftovers = trials->end_leftovers,
 		},
 	};
 	struct host_report machine;

@@ -533,6 +533,110 @@ PY
 	[ "$(stat -c %s ticks)" -eq "$before" ]
 }
 
+@test "a wider phase says how many processes of earlier ones have its network" {
+	cat >cordon.toml <<'TOML'
+[network]
+mode = "no-network"
+[phase.open.network]
+mode = "allowlist"
+allow = ["a.test", "b.test"]
+[phase.less.network]
+mode = "allowlist"
+allow = ["a.test"]
+TOML
+	start
+	run --separate-stderr "$cordon" session phase s open
+	[ "$output" = "generation 2" ]
+	[ "$stderr" = "" ]
+	"$cordon" session phase s
+	inside sh -c 'sleep 1000 & sleep 1000 & setsid sleep 1000 &' </dev/null >/dev/null 2>&1
+	run --separate-stderr "$cordon" session phase s less
+	[ "$output" = "generation 4" ]
+	[[ "$stderr" == *"and 3 processes that began before it have it; --end-leftovers"* ]]
+	run --separate-stderr "$cordon" session phase s less
+	[ "$stderr" = "" ]
+	run --separate-stderr "$cordon" session phase s open
+	[[ "$stderr" == *"and 3 processes that"* ]]
+	for phase in less ""; do
+		run --separate-stderr "$cordon" session phase s $phase
+		[ "$stderr" = "" ]
+	done
+	status_is 'd["processes"] == 3'
+}
+
+@test "what an earlier phase left has a wider network, unless it is ended" {
+	has_gate || skip "this machine has no gate for every port"
+	serve
+	printf '[phase.open.network]\nmode = "allowlist"\nallow = ["a.test"]\ntls = "name-only"\n' >cordon.toml
+	start --connect-to "a.test:$port:127.0.0.1:$port"
+	cat >daemon <<PY
+import os, socket, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+open('ready', 'w').close()
+while True:
+    try:
+        socket.create_connection(('a.test', $port), 5)
+        open('reached', 'w').close()
+    except OSError:
+        pass
+    time.sleep(0.02)
+PY
+	inside /usr/bin/python3 daemon </dev/null >/dev/null 2>&1
+	soon test -e ready
+	[ ! -e reached ]
+	"$cordon" session phase s open
+	soon test -e reached
+	"$cordon" session phase s
+	rm -f reached ready
+	inside /usr/bin/python3 daemon </dev/null >/dev/null 2>&1
+	soon test -e ready
+	run --separate-stderr "$cordon" session phase --end-leftovers s open
+	[ "$output" = "generation 4" ]
+	[ "$stderr" = "" ]
+	status_is 'd["processes"] == 0 and d["phase"] == "open"'
+	[ "$(ask a.test)" = yes ]
+	[ ! -e reached ]
+}
+
+@test "--end-leftovers ends what ended commands left, whatever they do about it" {
+	printf '[phase.next]\n' >cordon.toml
+	start
+	inside sh -c 'setsid sh -c "trap \"\" TERM HUP INT; while :; do sleep 1000; done" &
+		setsid sh -c "while :; do setsid sleep 1000 & sleep 0.001; done" &
+		sh -c "kill -STOP \$\$" & sleep 1000 &' </dev/null >/dev/null 2>&1
+	soon many
+	run -2 "$cordon" session phase --end-leftovers s none
+	[[ "$output" == *"no phase 'none'"* ]]
+	many
+	[ "$("$cordon" session phase --end-leftovers s next)" = "generation 2" ]
+	status_is 'd["processes"] == 0'
+	[ "$(inside echo goes on)" = "goes on" ]
+	"$cordon" session exec s -- sh -c 'touch ready; sleep 1000' 3>&- &
+	soon test -e ready
+	run -2 "$cordon" session phase --end-leftovers s
+	[[ "$output" == *"commands run in the session (1)"* ]]
+	status_is 'd["phase"] == "next" and d["processes"] == 2'
+	"$cordon" session stop s
+	wait || true
+}
+
+many() {
+	status_is 'd["processes"] > 8'
+}
+
+@test "--end-leftovers is not for a run" {
+	printf '[phase.shut]\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
+	"$cordon" run -- sh -c 'touch ready; sleep 1000' 3>&- &
+	soon test -e ready
+	soon is_listed
+	run -2 "$cordon" session phase --end-leftovers "$(ls "$live")" shut
+	[[ "$output" == *"--end-leftovers is for sessions"* ]]
+	"$cordon" kill "$(ls "$live")"
+	wait || true
+}
+
 @test "phase, allow, network and status work on a run" {
 	has_gate || skip "this machine has no gate for every port"
 	printf '[phase.shut.network]\nmode = "no-network"\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml

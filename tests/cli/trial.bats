@@ -200,6 +200,59 @@ done'
 	result t 'p["verifier"]["network_mode"] == "no-network"'
 }
 
+# leaves TASK.TOML-TEXT: a task whose agent leaves a process, and whose verifier says
+# whether it is there
+leaves() {
+	task t "$1"
+	script t/solution/solve.sh 'setsid sleep 1000 & echo $! >pid'
+	script t/tests/test.sh '[ -e /proc/$(cat pid) ]; echo $? >/logs/verifier/reward.txt'
+}
+
+@test "processes of the agent that have the verifier's wider network are told" {
+	leaves '[agent]
+network_mode = "no-network"'
+	trial t
+	[ "$status" -eq 0 ]
+	[[ "$stderr" == *"t: the network of the verifier phase was wider, and 1 process of"* ]]
+	result t 'r["reward"] == 0 and p["verifier"]["leftovers"] == 1'
+	result t 'p["agent"]["leftovers"] == 0'
+	rm -r out
+	sed -i s/agent/verifier/ t/task.toml
+	trial t
+	[[ "$stderr" != *"was wider"* ]]
+	result t 'r["reward"] == 0 and p["verifier"]["leftovers"] == 0'
+}
+
+@test "processes of a phase end with it, where the task or the option says so" {
+	leaves '[environment]
+keep_processes = false
+[agent]
+network_mode = "no-network"'
+	trial t
+	[ "$status" -eq 0 ]
+	[[ "$stderr" != *"was wider"* ]]
+	result t 'r["reward"] == 1 and p["verifier"]["leftovers"] == 0'
+	rm -r out
+	sed -i s/false/true/ t/task.toml
+	trial t
+	result t 'r["reward"] == 0 and p["verifier"]["leftovers"] == 1'
+	rm -r out
+	trial --end-leftovers t
+	result t 'r["reward"] == 1 and p["verifier"]["leftovers"] == 0'
+	rm -r out
+	trial --end-leftovers --setup 'setsid sleep 1000 & echo $! >first' \
+		--agent 'cp first pid' t
+	result t 'r["reward"] == 1 and "setup" in p'
+}
+
+@test "an agent that loses its session is judged all the same, where nothing is kept" {
+	simple t
+	trial --end-leftovers --memory 64M --agent 'setsid sleep 1000 & echo done >answer
+		/usr/bin/python3 -c "x = b\"x\" * (200 << 20)"; sleep 10' t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["verdict"] == "oom_killed" and r["reward"] == 1'
+}
+
 @test "steps: one after the other, their rewards as the task wants them" {
 	task t 'multi_step_reward_strategy = "mean"
 [agent]

@@ -104,7 +104,50 @@ static void test_long_lists(void)
 	ok(end.tv_sec - begin.tv_sec < 20, "in time");
 }
 
+static void test_a_wider_network(void)
+{
+	static const struct {
+		const char *from, *to;
+		bool wider;
+	} nets[] = {
+		{ "", "", false },
+		{ "", "mode = \"public\"", true },
+		{ "mode = \"public\"", "", false },
+		{ "", "allow = [\"a\"]", true },
+		{ "allow = [\"a\"]", "mode = \"public\"", true },
+		{ "mode = \"public\"", "allow = [\"a\"]", false },
+		{ "allow = [\"a\", \"b\"]", "allow = [\"b\"]", false },
+		{ "allow = [\"a\"]", "allow = [\"a\", \"b\"]", true },
+		{ "allow = [\"*.a\"]", "allow = [\"b.a:80\"]", false },
+		{ "allow = [\"b.a:80\"]", "allow = [\"b.a\"]", true },
+		{ "allow = [\"a\"]\ndeny = [\"a:25\"]", "allow = [\"a\"]", true },
+		{ "allow = [\"a\"]", "allow = [\"a\"]\ndeny = [\"a:25\"]", false },
+		{ "mode = \"public\"\ndeny = [\"a\"]", "mode = \"public\"", true },
+		{ "allow = [\"a\"]", "allow = [\"a\"]\nudp_allow = [\"a:5353\"]", true },
+		{ "allow = [\"a\"]", "allow = [\"a\"]\nhost_ports = [80]", true },
+		{ "allow = [\"a\"]", "allow = [\"a\"]\ntls = \"name-only\"", true },
+		{ "allow = [\"a\"]\nhost_ports = [80]", "mode = \"no-network\"", false },
+		{ "allow = [\"a\"]", "allow = [\"a\"]\nconnections = 4000", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(nets); i++) {
+		cleanup_arena struct arena arena = ARENA(MAX_ARENA_BYTES);
+		char from[200], to[200];
+		struct policy a, b;
+		struct cordon_err err;
+		bool wider;
+
+		snprintf(from, sizeof(from), "[network]\n%s\n", nets[i].from);
+		snprintf(to, sizeof(to), "[network]\n%s\n", nets[i].to);
+		a = with_defaults(&arena, from);
+		b = with_defaults(&arena, to);
+		ok(policy_network_is_wider(&a.base, &b.base, &wider, &err) == 0, "answered");
+		is_int(wider, nets[i].wider, "from '%s' to '%s'", nets[i].from, nets[i].to);
+	}
+}
+
 int main(void)
 {
-	return tap_run((struct tap_case[]){ TAP(test_words), TAP(test_long_lists), TAP_END });
+	return tap_run((struct tap_case[]){ TAP(test_words), TAP(test_a_wider_network),
+					    TAP(test_long_lists), TAP_END });
 }

@@ -190,6 +190,20 @@ static void test_a_whole_task_is_read(void)
 	ok(t.verifier.env.n == 1 && t.solution_env.n == 1, "variables of the phases");
 }
 
+static void test_processes_that_are_not_kept(void)
+{
+	struct task t;
+
+	is_text(read_task("[environment]\nkeep_processes = false\n", false, &t), "", "read");
+	ok(t.environment.ends_processes, "they end");
+	is_text(read_task("[environment]\nkeep_processes = true\n", false, &t), "", "read");
+	ok(!t.environment.ends_processes, "they are kept");
+	is_text(read_task("", false, &t), "", "read");
+	ok(!t.environment.ends_processes, "as when nothing is said");
+	ok(strstr(read_task("[environment]\nkeep_processes = 0\n", false, &t),
+		  "environment.keep_processes"), "no other word");
+}
+
 static void test_older_spellings(void)
 {
 	static const struct { const char *text; int64_t mb; const char *says;
@@ -388,7 +402,8 @@ int main(void)
 		TAP(test_host_entries_that_are_refused),
 		TAP(test_an_empty_task_has_the_defaults),
 		TAP(test_a_whole_task_is_read),
-		TAP(test_older_spellings),
+		TAP(test_processes_that_are_not_kept),
+					    TAP(test_older_spellings),
 		TAP(test_allow_internet_yields_to_what_is_newer),
 		TAP(test_problems_have_harbors_words_and_a_place),
 		TAP(test_unknown_keys_matter_where_they_look_like_known_ones),

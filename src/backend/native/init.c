@@ -561,7 +561,7 @@ static void signal_children(int signal)
 		close(fd);
 }
 
-static void signal_all(const struct init *in, int signal)
+void signal_all(const struct init *in, int signal)
 {
 	/* All that there are, or all that the rules let us reach: nobody is forked meanwhile. */
 	if (has_pids(in) || landlock_keeps_signals(in))

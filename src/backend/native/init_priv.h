@@ -72,6 +72,8 @@ int tell_fds(const struct init *in, struct native_message *m, struct native_fds 
 /* In a session: nothing of the caller's memory is left in ours but its code.  What
  * `in` points to is gone, but for the plan's flags. */
 int wipe_memory(struct init *in, struct cordon_err *err) MUST_USE;
+/* To everything inside but init. */
+void signal_all(const struct init *in, int signal);
 /* What the supervisor wants of every init; true: it was one of those. */
 bool obey_common(const struct init *in, const struct native_message *m);
 /* Standard streams that are devices become those inside; -1 with errno. */

@@ -41,6 +41,7 @@ enum native_kind {
 	NATIVE_EXEC,		/* start it: see command.h */
 	NATIVE_STOP,		/* value: a signal to its group; what it leaves is killed */
 	NATIVE_KILL,		/* end it, and what is in its session */
+	NATIVE_END_ALL,		/* kill everything inside but init; NATIVE_EMPTY follows */
 	/* from init */
 	NATIVE_FAILED,		/* err; nothing was run, or (value) nobody knows */
 	NATIVE_ASKED,		/* make what is to be made outside: init has to wait anyway */
@@ -49,6 +50,7 @@ enum native_kind {
 	NATIVE_STOPPED,		/* value: the signal that stopped the command */
 	NATIVE_EXITED,		/* value: wait status; cpu_ms, max_rss_kb of what was waited for */
 	NATIVE_SOCKET,		/* as wanted, with the descriptor; or value: errno */
+	NATIVE_EMPTY,		/* no process is left but init */
 	NATIVE_STARTED,		/* the command `id` runs; value: its pid; with its terminal */
 	N_NATIVE_KINDS
 };

@@ -31,6 +31,7 @@ struct running {
 struct commands {
 	struct init *in;
 	bool ending;			/* everything was told to end */
+	bool clearing;			/* everything but init is being killed */
 	bool held;			/* everything was stopped, for a moment */
 	struct running list[MAX_SESSION_COMMANDS];
 };
@@ -110,6 +111,19 @@ static bool is_alone(void)
 	siginfo_t si;
 
 	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
+}
+
+/* Each end of a process may bring orphans that no signal has reached: see signal_all(). */
+static void clear(struct commands *c)
+{
+	struct native_message m = { .kind = NATIVE_EMPTY };
+
+	if (!is_alone()) {
+		signal_all(c->in, SIGKILL);
+		return;
+	}
+	c->clearing = false;
+	tell(c->in, &m);
 }
 
 /* ---- starting ----------------------------------------------------------- */
@@ -218,6 +232,8 @@ static void answer(struct commands *c, const struct native_message *m, struct na
 
 	if (m->kind == NATIVE_EXEC) {
 		answer_exec(c, m->id, fds);
+	} else if (m->kind == NATIVE_END_ALL) {
+		c->clearing = true;
 	} else if (r && m->kind == NATIVE_SIGNAL) {
 		signal_command(r->group ? r->group : r->pid, m->value);
 		if (m->value == SIGCONT)
@@ -265,6 +281,8 @@ _Noreturn void session_main(struct init *in, int signals)
 		_exit(1);
 	for (;;) {
 		reap(&c);
+		if (c.clearing)
+			clear(&c);
 		/* Nobody is left who could need the time that there is to end. */
 		if (c.ending && is_alone())
 			_exit(0);
