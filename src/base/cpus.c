@@ -15,16 +15,6 @@ void cpus_read(cpu_set_t *ret)
 		CPU_ZERO(ret);
 }
 
-void cpus_pick(const cpu_set_t *from, int64_t n, cpu_set_t *ret)
-{
-	CPU_ZERO(ret);
-	for (int i = 0; i < CPU_SETSIZE && n > 0; i++)
-		if (CPU_ISSET(i, from)) {
-			CPU_SET(i, ret);
-			n--;
-		}
-}
-
 bool cpus_say_idle(const char *loadavg, int n_cpus)
 {
 	const char *at = strchr(loadavg, '/');

@@ -16,8 +16,6 @@
 
 /* Those that this process may use; none where that cannot be told. */
 void cpus_read(cpu_set_t *ret);
-/* The first so many of them. */
-void cpus_pick(const cpu_set_t *from, int64_t n, cpu_set_t *ret);
 /* Is one of so many idle, by the text of /proc/loadavg?  We are one who runs. */
 bool cpus_say_idle(const char *loadavg, int n_cpus);
 /* The same for these, now. */

@@ -49,6 +49,8 @@ const struct option options[] = {
 	  "memory of the whole tree" },
 	{ "--cpu-seconds", 0, "N", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.cpu_seconds"),
 	  "CPU time of the whole tree" },
+	{ "--cpus", 0, "N", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.cpus"),
+	  "CPUs that the whole tree may use at one time" },
 	{ "--timeout", 0, "DURATION", IN_RUNS, SET(CORDON_TIGHTEN, "limits.timeout"),
 	  "wall-clock time" },
 	{ "--processes", 0, "N", IN_RUNS | IN_TRIAL, SET(CORDON_TIGHTEN, "limits.processes"),

@@ -57,6 +57,8 @@ static const struct {
 	{ F_LIMITS_CPU_SECONDS, 0, HOST_CGROUP_V1, "cgroup v1 cpuacct.usage, SIGXCPU" },
 	{ F_LIMITS_CPU_SECONDS, BIT(PID), ANY_CGROUP,
 	  "accounting of the tree (task clock, /proc), SIGXCPU" },
+	{ F_LIMITS_CPUS, BIT(SECCOMP), HOST_CGROUP_V2,
+	  "cgroup v2 cpu.max, or sched_setaffinity; seccomp" },
 	{ F_LIMITS_CPUS, BIT(SECCOMP), ANY_CGROUP, "sched_setaffinity, seccomp" },
 	{ F_LIMITS_PROCESSES, 0, HOST_CGROUP_V2, "cgroup v2 pids.max" },
 	{ F_LIMITS_PROCESSES, 0, HOST_CGROUP_V1, "cgroup v1 pids.max" },

@@ -173,6 +173,11 @@ int limiter_cgroup_fd(const struct limiter *l)
 	return l->ops->cgroup_fd ? l->ops->cgroup_fd(l->state) : -1;
 }
 
+bool limiter_holds_cpus(const struct limiter *l)
+{
+	return l && l->ops->holds_cpus && l->ops->holds_cpus(l->state);
+}
+
 int limiter_event_fd(const struct limiter *l)
 {
 	return l->ops->event_fd ? l->ops->event_fd(l->state) : -1;

@@ -1,4 +1,4 @@
-/* Limits of the whole tree: memory, CPU time and number of tasks.
+/* Limits of the whole tree: memory, CPU time, number of tasks and, by cgroup v2, of CPUs.
  *
  * One meaning on three mechanisms: cgroup v2, cgroup v1, or our own accounting
  * over the tree's /proc.  The caller owns the loop: it calls limiter_check()
@@ -62,6 +62,8 @@ int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struc
 		struct cordon_err *err) MUST_USE;
 /* Descriptor of the cgroup directory for clone3(CLONE_INTO_CGROUP), or -1. */
 int limiter_cgroup_fd(const struct limiter *l);
+/* Does it hold limits.cpus?  If not, the tree is to be bound to so many CPUs.  NULL: no. */
+bool limiter_holds_cpus(const struct limiter *l);
 /* Put the tree's first process in, or begin to measure it, before it may do anything.
  * Harmless where it was cloned into the group. */
 int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
@@ -95,9 +97,9 @@ void limiter_count_beside(struct limiter *l, int64_t us);
  * *ret_wait_us: when to look again at the latest (-1: never).  Does not block
  * and does not allocate. */
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
-/* Other limits of memory, CPU time and processes, while the tree lives; the rest of
- * `limits` does not count.  Refused where more is in use; then the old ones hold, or
- * less. */
+/* Other limits of memory, CPU time, processes and, where it holds that, CPUs, while the
+ * tree lives; the rest of `limits` does not count.  Refused where more is in use; then the
+ * old ones hold, or less. */
 int limiter_change(struct limiter *l, const struct plan_limits *limits,
 		   struct cordon_err *err) MUST_USE;
 /* A descriptor that is readable (POLLIN) while a check is due at once, or -1. */

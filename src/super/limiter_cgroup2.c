@@ -1,4 +1,5 @@
-/* The limits by cgroup version 2: a child of our own group with memory and pids.
+/* The limits by cgroup version 2: a child of our own group with memory and pids, and cpu
+ * where limits.cpus is set and the controller can be had.
  *
  * A group whose children have controllers may not hold processes (but for the
  * root of the machine).  So either our group already gives its children memory
@@ -10,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -23,6 +26,7 @@ static const char *const needed[] = { "memory", "pids" };
 struct state {
 	struct cgroup tree;
 	struct cgroup leaf;		/* of ourselves; none where we need not move */
+	bool holds_cpus;		/* cpu.max is there */
 	int events_fd;			/* memory.events */
 	int event_fd;			/* epoll on it, so that it is readable; or -1 */
 	int64_t tasks_peak, memory_peak;
@@ -111,12 +115,21 @@ static int enable_needed(struct state *s, int fd, const char *path, struct cordo
 	return cgroup_write(&own, "cgroup.subtree_control", "+memory +pids", err);
 }
 
+/* That of cpu, too, which need not be: then the tree is bound to CPUs. */
+static void enable_cpu(int fd)
+{
+	if (cgroup_has_word(fd, "cgroup.controllers", "cpu") &&
+	    !cgroup_has_word(fd, "cgroup.subtree_control", "cpu"))
+		(void)cgroup_try_write(fd, "cgroup.subtree_control", "+cpu");
+}
+
 /* Back from the leaf into our own group.  Only there: at the machine's root
  * others may count on the controllers by now. */
 static void leave_leaf(struct state *s)
 {
 	if (s->leaf.fd < 0)
 		return;
+	cgroup_try_write(s->leaf.parent_fd, "cgroup.subtree_control", "-cpu");
 	cgroup_try_write(s->leaf.parent_fd, "cgroup.subtree_control", "-memory -pids");
 	cgroup_try_write(s->leaf.parent_fd, "cgroup.procs", "0");
 	cgroup_release(&s->leaf);
@@ -139,9 +152,24 @@ static int set_memory(const struct cgroup *g, int64_t bytes, struct cordon_err *
 	return write_optional(g, "memory.oom.group", "1", err);
 }
 
-static int set_limits(const struct cgroup *g, const struct plan_limits *limits,
-		      struct cordon_err *err)
+/* So much time of each period of 100 ms, on whichever CPUs. */
+static int set_cpus(const struct cgroup *g, int64_t n, struct cordon_err *err)
 {
+	char text[64];
+
+	if (n >= CPU_SETSIZE)
+		return cgroup_write(g, "cpu.max", "max 100000", err);
+	snprintf(text, sizeof(text), "%lld 100000", (long long)n * 100000);
+	return cgroup_write(g, "cpu.max", text, err);
+}
+
+static int set_limits(struct state *s, const struct plan_limits *limits, struct cordon_err *err)
+{
+	const struct cgroup *g = &s->tree;
+
+	s->holds_cpus = limits->cpus != INT64_MAX && faccessat(g->fd, "cpu.max", W_OK, 0) == 0;
+	if (s->holds_cpus && set_cpus(g, limits->cpus, err) < 0)
+		return -1;
 	if (limits->memory != INT64_MAX && set_memory(g, limits->memory, err) < 0)
 		return -1;
 	if (limits->processes == INT64_MAX)
@@ -162,10 +190,13 @@ static int change_memory(const struct cgroup *g, int64_t bytes, struct cordon_er
 
 static int cgroup2_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
 {
-	const struct cgroup *g = &((struct state *)state)->tree;
+	const struct state *s = state;
+	const struct cgroup *g = &s->tree;
 
-	return change_memory(g, limits->memory, err) < 0
-		       ? -1 : cgroup_change_tasks(g, limits->processes, err);
+	if (change_memory(g, limits->memory, err) < 0 ||
+	    cgroup_change_tasks(g, limits->processes, err) < 0)
+		return -1;
+	return s->holds_cpus ? set_cpus(g, limits->cpus, err) : 0;
 }
 
 /* A file of a cgroup always polls as readable and says POLLPRI for news; in an
@@ -228,9 +259,14 @@ static void *cgroup2_open(const struct limiter_paths *paths, const struct plan_l
 	s->events_fd = s->event_fd = -1;
 	if (cgroup_self_read(paths->self, text, err) < 0 ||
 	    open_own(paths, text, path, &fd, err) < 0 || check_own(fd, path, err) < 0 ||
-	    enable_needed(s, fd, path, err) < 0 ||
-	    cgroup_new(path, fd_take(&fd), &s->tree, err) < 0 ||
-	    set_limits(&s->tree, limits, err) < 0 || check_counters(&s->tree, err) < 0 ||
+	    enable_needed(s, fd, path, err) < 0) {
+		cgroup2_close(s);
+		return NULL;
+	}
+	if (limits->cpus != INT64_MAX)
+		enable_cpu(fd);
+	if (cgroup_new(path, fd_take(&fd), &s->tree, err) < 0 ||
+	    set_limits(s, limits, err) < 0 || check_counters(&s->tree, err) < 0 ||
 	    open_events(s, err) < 0) {
 		cgroup2_close(s);
 		return NULL;
@@ -254,6 +290,11 @@ static bool cgroup2_probe(const struct limiter_paths *paths, const char *text)
 static int cgroup2_cgroup_fd(const void *state)
 {
 	return ((const struct state *)state)->tree.fd;
+}
+
+static bool cgroup2_holds_cpus(const void *state)
+{
+	return ((const struct state *)state)->holds_cpus;
 }
 
 static int cgroup2_event_fd(const void *state)
@@ -325,6 +366,7 @@ const struct limiter_ops limiter_cgroup2 = {
 	.change = cgroup2_change,
 	.close = cgroup2_close,
 	.cgroup_fd = cgroup2_cgroup_fd,
+	.holds_cpus = cgroup2_holds_cpus,
 	.event_fd = cgroup2_event_fd,
 	.join = cgroup2_join,
 	.files = cgroup2_files,

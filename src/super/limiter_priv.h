@@ -27,13 +27,14 @@ struct limiter_ops {
 	/* Make what is needed before the tree exists; on failure nothing is left. */
 	void *(*open)(const struct limiter_paths *paths, const struct plan_limits *limits,
 		      struct cordon_err *err);
-	/* Other limits of memory and processes, while the tree lives; on failure the old
+	/* Other limits of memory, processes and CPUs, while the tree lives; on failure the old
 	 * ones hold, or less. */
 	int (*change)(void *state, const struct plan_limits *limits, struct cordon_err *err);
 	/* Undo open(); the tree is gone. */
 	void (*close)(void *state);
 	/* As in limiter.h; each may be NULL: nothing to do, or no descriptor. */
 	int (*cgroup_fd)(const void *state);
+	bool (*holds_cpus)(const void *state);
 	int (*event_fd)(const void *state);
 	int (*join)(void *state, pid_t pid, struct cordon_err *err);
 	int (*open_entries)(const void *state, int *ret, size_t *ret_n, struct cordon_err *err);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "base/syscalls.h"
@@ -60,7 +61,19 @@ static int open_limiter(struct tree *t, struct cordon_err *err)
 {
 	struct plan_limits limits = tree_counted_limits(&t->plan->limits);
 
+	/* A phase may set it: a group must have it from the beginning. */
+	if (t->plan->few_cpus && limits.cpus == LIMIT_NONE)
+		limits.cpus = CPU_SETSIZE;
 	return limiter_new(&limits, t->cgroup, &t->limiter, err);
+}
+
+int tree_take_cpus(struct tree *t, int64_t n, cpu_set_t *ret, struct cordon_err *err)
+{
+	cpu_set_t all;
+
+	cpus_read(&all);
+	cpu_share_take(&t->cpus, &all, n, ret);
+	return CPU_COUNT(ret) ? 0 : err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
 }
 
 static int clone_init(struct tree *t, const struct native_stdio *io,
@@ -73,6 +86,9 @@ static int clone_init(struct tree *t, const struct native_stdio *io,
 			return -1;
 		groups.cgroup = limiter_cgroup_fd(t->limiter);
 	}
+	if (t->plan->limits.cpus != LIMIT_NONE && !limiter_holds_cpus(t->limiter) &&
+	    tree_take_cpus(t, t->plan->limits.cpus, &groups.cpus, err) < 0)
+		return -1;
 	if (native_clone(t->plan, io, &groups, t->early, &t->child, err) < 0)
 		return -1;
 	return t->child.in_cgroup || groups.entered ? 0 :
@@ -419,6 +435,7 @@ void tree_release(struct tree *t)
 {
 	disk_stop(t->disk);
 	limiter_free(t->limiter);
+	cpu_share_release(&t->cpus);
 	fd_close(&t->userns);
 	fd_close(&t->mntns);
 	native_child_release(&t->child);

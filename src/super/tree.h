@@ -8,6 +8,7 @@
 
 #include "backend/native/native.h"
 #include "super/caller.h"
+#include "super/cpu_share.h"
 #include "super/guard.h"
 #include "super/limiter.h"
 #include "super/network.h"
@@ -24,6 +25,7 @@ struct tree {
 	struct native_fds fds;
 	struct limiter *limiter;	/* NULL until it is granted, where init enters it */
 	enum host_cgroup cgroup;
+	struct cpu_share cpus;	/* of limits.cpus, where the limiter does not hold that */
 	bool granted;		/* what init asked for */
 	struct guard *guard;
 	struct disk *disk;	/* NULL: not counted */
@@ -70,6 +72,8 @@ enum limit_kind tree_check(struct tree *t);
  * less. */
 int tree_change_limits(struct tree *t, const struct plan_limits *limits,
 		       struct cordon_err *err) MUST_USE;
+/* limits.cpus where the limiter does not hold it: the CPUs to be bound to. */
+int tree_take_cpus(struct tree *t, int64_t n, cpu_set_t *ret, struct cordon_err *err) MUST_USE;
 /* As whoever counts is told them. */
 struct plan_limits tree_counted_limits(const struct plan_limits *l);
 /* RLIMIT_NPROC of a command, where nothing else holds such a limit; INT64_MAX: none. */

@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cpus.h"
 #include "base/syscalls.h"
 #include "super/aside.h"
 #include "super/disk.h"
@@ -75,14 +74,14 @@ static int change_processes(struct tree *t, const struct plan_limits *l, struct 
 
 static int change_cpus(struct tree *t, const struct plan_limits *l, struct cordon_err *err)
 {
-	cpu_set_t all, cpus;
+	cpu_set_t cpus;
 	const struct task_bounds b = { .cpus = &cpus, .processes = INT64_MAX,
 				       .is_more = l->cpus >= t->limits.cpus };
 
-	cpus_read(&all);
-	cpus_pick(&all, l->cpus, &cpus);
-	if (!CPU_COUNT(&cpus))
-		return err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
+	if (limiter_holds_cpus(t->limiter))
+		return change_counted(t, l, err);
+	if (tree_take_cpus(t, l->cpus, &cpus, err) < 0)
+		return -1;
 	return tasks_bind(&t->child, t->fds.fd[NATIVE_PROC], &b, err);
 }
 

@@ -3017,6 +3017,47 @@ os.execv('$cordon', ['cordon', 'run', '--', 'sh', '-c', 'true; exit 5'])"
 	rm cordon.toml
 }
 
+# Two runs with one CPU each, at the same time; prints the CPUs of both.  In a network
+# namespace of its own no other run has marks for CPUs.
+two_runs() {
+	local flags=-n
+	[ "$(id -u)" -eq 0 ] || flags=-Urn
+	unshare $flags sh -c '
+		for i in 1 2; do
+			"$@" sh -c "taskset -cp \$\$ >cpus-$i; touch ready-$i
+				while [ ! -e go ]; do sleep 0.02; done" &
+		done
+		while [ ! -e ready-1 ] || [ ! -e ready-2 ]; do sleep 0.02; done
+		touch go; wait' sh "$@"
+	sed 's/.*: //' cpus-1 cpus-2
+	rm -f cpus-? ready-? go
+}
+
+@test "live runs with a limit of CPUs have different ones" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	unshare -Urn true || skip "no user namespace here"
+	for _ in 1 2 3; do
+		run -0 two_runs "$cordon" run --cpus 1 --
+		[ "${#lines[@]}" -eq 2 ]
+		[[ "${lines[0]}${lines[1]}" != *[-,]* ]]
+		[ "${lines[0]}" != "${lines[1]}" ]
+	done
+	printf '[limits]\ncpus = 1\n' >cordon.toml
+	run -0 two_runs "$cordon" run --
+	[ "${lines[0]}" != "${lines[1]}" ]
+}
+
+@test "--cpus tightens limits.cpus" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	[ "$("$cordon" run --cpus 1 -- nproc)" = 1 ]
+	[ "$("$cordon" run --cpus 99 -- nproc)" = "$(nproc)" ]
+	[ "$("$cordon" run --cpus none -- nproc)" = "$(nproc)" ]
+	printf '[limits]\ncpus = 1\n' >cordon.toml
+	[ "$("$cordon" run --cpus 2 -- nproc)" = 1 ]
+	run -2 "$cordon" run --cpus 0 -- true
+	[[ "$output" == *"--cpus: '0' is not valid for limits.cpus"* ]]
+}
+
 @test "in other people's namespaces" {
 	unshare -Urm true || skip "no user namespace here"
 	run unshare -Urm "$cordon" run -- id -u

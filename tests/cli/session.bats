@@ -1076,6 +1076,14 @@ r.prlimit(1, r.RLIMIT_NPROC, (most, most))'
 	soon "$cordon" session phase s few
 }
 
+@test "CPUs of a session" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	start --cpus 1
+	status_is 'd["limits"]["cpus"] == 1'
+	[ "$(inside nproc)" = 1 ]
+	run ! inside taskset ff true
+}
+
 @test "a phase has its own CPUs" {
 	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
 	printf '[phase.one.limits]\ncpus = 1\n' >cordon.toml

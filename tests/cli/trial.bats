@@ -622,6 +622,26 @@ while True:
 	result t 'p["agent"]["verdict"] == "failed" and p["agent"]["stdout"] == ""'
 }
 
+@test "trials at the same time have different CPUs" {
+	[ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
+	for t in a b; do
+		task $t '[environment]
+cpus = 1'
+		script $t/solution/solve.sh 'taskset -cp $$ >cpus; touch ready
+			while [ ! -e go ]; do sleep 0.02; done'
+		script $t/tests/test.sh 'echo 1 >/logs/verifier/reward.txt'
+	done
+	"$cordon" trial -o out --jobs 2 a b >said 2>&1 3>&- &
+	background=$!
+	soon test -e out/a/app/ready
+	soon test -e out/b/app/ready
+	touch out/a/app/go out/b/app/go
+	wait "$background"
+	first=$(sed 's/.*: //' out/a/app/cpus)
+	[[ "$first" != *[-,]* ]]
+	[ "$first" != "$(sed 's/.*: //' out/b/app/cpus)" ]
+}
+
 @test "attempts, JSON lines" {
 	simple t
 	trial --attempts 3 -j 2 --json t

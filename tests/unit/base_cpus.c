@@ -6,24 +6,14 @@
 
 #include "base/cpus.h"
 
-static void test_pick(void)
+static void first_of(const cpu_set_t *all, cpu_set_t *ret)
 {
-	cpu_set_t from, got;
+	int i = 0;
 
-	CPU_ZERO(&from);
-	cpus_pick(&from, 1, &got);
-	is_int(CPU_COUNT(&got), 0, "of none none");
-	CPU_SET(3, &from);
-	CPU_SET(7, &from);
-	CPU_SET(CPU_SETSIZE - 1, &from);
-	cpus_pick(&from, 2, &got);
-	ok(CPU_COUNT(&got) == 2 && CPU_ISSET(3, &got) && CPU_ISSET(7, &got), "the first two");
-	cpus_pick(&from, 9, &got);
-	ok(CPU_EQUAL(&from, &got), "more than there are is all");
-	cpus_pick(&from, INT64_MAX, &got);
-	ok(CPU_EQUAL(&from, &got), "no limit is all");
-	cpus_pick(&from, 0, &got);
-	is_int(CPU_COUNT(&got), 0, "none");
+	while (i < CPU_SETSIZE - 1 && !CPU_ISSET(i, all))
+		i++;
+	CPU_ZERO(ret);
+	CPU_SET(i, ret);
 }
 
 /* Stay on one CPU meanwhile, so that it is known which. */
@@ -38,7 +28,7 @@ static void test_part(void)
 	}
 	cpus_read(&all);
 	ok(CPU_COUNT(&all) > 0, "there are CPUs");
-	cpus_pick(&all, 1, &here);
+	first_of(&all, &here);
 	is_int(cpus_use(&here), 0, "on the first");
 	cpus_part(&all, pid);
 	is_int(sched_getaffinity(pid, sizeof(child), &child), 0, "its CPUs");
@@ -73,13 +63,13 @@ static void test_idle(void)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		ok(!cpus_say_idle(wrong[i], 64), "'%s' tells nothing", wrong[i]);
 	cpus_read(&all);
-	cpus_pick(&all, 1, &one);
+	first_of(&all, &one);
 	ok(!cpus_have_idle(&one), "of the one that we run on");
 	ok(!cpus_have_idle(&(cpu_set_t){ { 0 } }), "of none");
 }
 
 int main(void)
 {
-	return tap_run((struct tap_case[]){ TAP(test_pick), TAP(test_part), TAP(test_idle),
+	return tap_run((struct tap_case[]){ TAP(test_part), TAP(test_idle),
 					    TAP_END });
 }

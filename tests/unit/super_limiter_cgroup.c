@@ -37,6 +37,7 @@ static const struct file group_files[] = {
 	{ "pids.events", "max 0\n" },
 	{ "pids.current", "3\n" },
 	{ "pids.peak", "7\n" },
+	{ "cpu.max", "" },
 	{ "cpu.stat", "usage_usec 2500\nuser_usec 1000\nsystem_usec 1500\n" },
 	{ "cpuacct.usage", "3500000\n" },
 };
@@ -196,7 +197,8 @@ static int count_fds(void)
 
 static struct plan_limits some_limits(void)
 {
-	return (struct plan_limits){ .memory = 64 << 20, .cpu_ms = 1000, .processes = 20 };
+	return (struct plan_limits){ .memory = 64 << 20, .cpu_ms = 1000, .processes = 20,
+				     .cpus = INT64_MAX };
 }
 
 static void file_is(int dir_fd, const char *name, const char *want)
@@ -238,7 +240,7 @@ static void test_version2_writes_the_limits(void)
 static void test_version2_without_limits_writes_none(void)
 {
 	struct plan_limits limits = { .memory = INT64_MAX, .cpu_ms = INT64_MAX,
-				      .processes = INT64_MAX };
+				      .processes = INT64_MAX, .cpus = INT64_MAX };
 	struct cordon_err err = { 0 };
 	struct limiter *l = NULL;
 	int64_t wait_us = 7;
@@ -247,6 +249,8 @@ static void test_version2_without_limits_writes_none(void)
 	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg)) {
 		file_is(limiter_cgroup_fd(l), "memory.max", "");
 		file_is(limiter_cgroup_fd(l), "pids.max", "");
+		file_is(limiter_cgroup_fd(l), "cpu.max", "");
+		ok(!limiter_holds_cpus(l), "there is no limit to hold");
 		is_int(limiter_check(l, &wait_us), LIMIT_OK, "nothing is over");
 		limiter_free(l);
 	}
@@ -299,6 +303,89 @@ static void test_version2_takes_another_limit(void)
 		file_is(limiter_cgroup_fd(l), "pids.max", "17");
 		limiter_free(l);
 	}
+	remove_base();
+}
+
+/* As file_is(), of a file whose end stays from what was there before. */
+static void file_begins(int dir_fd, const char *name, const char *want)
+{
+	char text[64];
+
+	get(dir_fd, name, text, sizeof(text));
+	text[MIN(strlen(want), sizeof(text) - 1)] = '\0';
+	is_text(text, want, "%s", name);
+}
+
+static void test_version2_holds_the_number_of_cpus(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+
+	make_version2("cpu memory pids\n", false);
+	limits.cpus = 2;
+	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg)) {
+		ok(limiter_holds_cpus(l), "by the group");
+		file_is(limiter_cgroup_fd(l), "cpu.max", "200000 100000");
+		limits.cpus = 1;
+		is_int(limiter_change(l, &limits, &err), 0, "another phase has fewer");
+		file_is(limiter_cgroup_fd(l), "cpu.max", "100000 100000");
+		limits.cpus = INT64_MAX;
+		is_int(limiter_change(l, &limits, &err), 0, "and another one all");
+		file_begins(limiter_cgroup_fd(l), "cpu.max", "max 100000");
+		limiter_free(l);
+	}
+	is_text(subtree_text, "cpu memory pids\n", "what others enabled stays");
+	remove_base();
+}
+
+/* Whether its file comes is the kernel's word: here each group has one. */
+static void test_version2_asks_for_the_controller_of_cpus(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+	char dir[128];
+	int fd;
+
+	for (int wanted = 0; wanted < 2; wanted++) {
+		make_version2("memory pids\n", false);
+		snprintf(dir, sizeof(dir), "%s/own", base);
+		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		limits.cpus = wanted ? 3 : INT64_MAX;
+		if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s",
+		       err.msg)) {
+			file_begins(fd, "cgroup.subtree_control", wanted ? "+cpu" : "memory pids");
+			is_int(limiter_holds_cpus(l), wanted, "as it was asked for");
+			limiter_free(l);
+		}
+		close(fd);
+		remove_base();
+	}
+}
+
+static void test_version2_without_that_controller_is_a_group_all_the_same(void)
+{
+	struct plan_limits limits = some_limits();
+	struct cordon_err err = { 0 };
+	struct limiter *l = NULL;
+	char dir[256];
+
+	make_version2("memory pids\n", false);
+	make_own("own", "memory pids\n", false);
+	snprintf(dir, sizeof(dir), "%s/own", base);
+	put(dir, "cgroup.controllers", "cpuset memory pids\n");
+	missing = "cpu.max";
+	limits.cpus = 1;
+	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg)) {
+		ok(!limiter_holds_cpus(l), "but another has to hold the number of CPUs");
+		file_is(limiter_cgroup_fd(l), "memory.max", "67108864");
+		limits.cpus = 2;
+		is_int(limiter_change(l, &limits, &err), 0, "also of another phase");
+		limiter_free(l);
+	}
+	missing = NULL;
+	is_text(subtree_text, "memory pids\n", "what it cannot give is not asked for");
 	remove_base();
 }
 
@@ -641,6 +728,9 @@ int main(void)
 		TAP(test_version2_writes_the_limits),
 		TAP(test_version2_without_limits_writes_none),
 		TAP(test_version2_takes_another_limit),
+		TAP(test_version2_holds_the_number_of_cpus),
+		TAP(test_version2_asks_for_the_controller_of_cpus),
+		TAP(test_version2_without_that_controller_is_a_group_all_the_same),
 		TAP(test_version2_reads_the_counters),
 		TAP(test_version2_goes_into_a_leaf_when_alone),
 		TAP(test_version2_is_refused_where_it_cannot_be),

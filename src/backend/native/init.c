@@ -303,15 +303,12 @@ static int step_priority(struct init *in UNUSED, struct cordon_err *err)
 	return 0;
 }
 
-/* The caller's CPUs again, or as many of them as the limit says. */
+/* The caller's CPUs again, or those of them that the limit leaves. */
 static int step_cpus(struct init *in, struct cordon_err *err)
 {
-	cpu_set_t cpus;
+	const cpu_set_t *limited = &in->groups->cpus;
 
-	cpus_pick(&in->cpus, in->plan->limits.cpus, &cpus);
-	if (in->plan->limits.cpus != INT64_MAX && !CPU_COUNT(&cpus))
-		return err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
-	if (cpus_use(&cpus) < 0)
+	if (cpus_use(CPU_COUNT(limited) ? limited : &in->cpus) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot set the CPUs");
 	return 0;
 }

@@ -128,6 +128,7 @@ struct native_stdio {
 struct native_groups {
 	int cgroup;		/* to be cloned into, or -1 */
 	bool entered;		/* init joins those whose files come with NATIVE_GRANTED */
+	cpu_set_t cpus;		/* that init binds itself to; none: the caller's */
 };
 
 /* Files that a task writes "0" to. */
