@@ -305,8 +305,8 @@ struct cordon_trials {
 	void (*tell)(void *arg, const struct cordon_trial_event *event);	/* or NULL */
 	void *tell_arg;
 	bool own_process;			/* as for a session */
-	/* What the command of a phase leaves running is killed when the command ends, whatever
-	 * the task says. */
+	/* Processes that the command of a phase leaves are killed when the command ends,
+	 * whatever the task says. */
 	bool end_leftovers;
 };
 #define CORDON_TRIALS	{ sizeof(struct cordon_trials), NULL, 0, NULL, NULL, NULL, NULL, 0, NULL, \

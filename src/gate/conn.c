@@ -594,14 +594,16 @@ void conn_judge_all(struct gate *g)
 }
 
 /* The kernel closes the sending side of a process that ended.  A process that still reads
- * may have closed its own, too: the kernel does not tell which. */
+ * may have closed its own, too: the kernel does not tell which.  Our own side may be closed
+ * for a server that has ended its own. */
 static bool is_closed_by_client(const struct conn *c)
 {
 	struct tcp_info info = { .tcpi_state = TCP_ESTABLISHED };
 	socklen_t n = sizeof(info);
 
 	return getsockopt(c->client.fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
-	       info.tcpi_state != TCP_ESTABLISHED;
+	       info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
+	       info.tcpi_state != TCP_FIN_WAIT2;
 }
 
 void conn_cut_closed(struct gate *g, const char *reason)

@@ -115,7 +115,7 @@ static int enable_needed(struct state *s, int fd, const char *path, struct cordo
 	return cgroup_write(&own, "cgroup.subtree_control", "+memory +pids", err);
 }
 
-/* That of cpu, too, which need not be: then the tree is bound to CPUs. */
+/* Give them cpu as well.  Without that controller the tree is bound to CPUs. */
 static void enable_cpu(int fd)
 {
 	if (cgroup_has_word(fd, "cgroup.controllers", "cpu") &&

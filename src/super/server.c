@@ -63,7 +63,7 @@ int server_refuse(const struct client *c, const struct cordon_err *err)
 
 /* ---- what is inside ------------------------------------------------------ */
 
-/* What is alive inside, init aside. */
+/* The processes that are alive inside, without init, and their memory. */
 static void count_tree(const struct tree *t, int64_t *ret_processes, int64_t *ret_bytes)
 {
 	int fd = t->fds.fd[NATIVE_PROC] < 0 ? -1 : openat(t->fds.fd[NATIVE_PROC], ".",

@@ -176,7 +176,7 @@ int session_end_leftovers(struct client *client, struct control_message *m, stru
 	if (s->n_commands)
 		return err_set(err, CORDON_E_USAGE, "--end-leftovers: commands run in the session "
 			       "(%zu); wait for their end", s->n_commands);
-	/* What will be refused ends nothing. */
+	/* A change that will be refused ends no process. */
 	if (s->o->ops->change(s->o->ops->arg, m, &ignored, err) < 0)
 		return -1;
 	s->o->ops->settle(s->o->ops->arg, false);
