@@ -56,13 +56,20 @@ int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_
 {
 	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
+	return fd_read_text(fd, path, max, a, ret_text, err);
+}
+
+int fd_read_text(int fd, const char *path, size_t max, struct arena *a, struct str *ret_text,
+		 struct cordon_err *err)
+{
 	char room[4096];
 	cleanup_buf struct buf text = BUF_IN(room, max);
 	struct stat st;
 	const char *copy;
 
-	if (fd < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", path);
 	if (S_ISDIR(st.st_mode))

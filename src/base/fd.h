@@ -23,6 +23,9 @@ int fd_check_limit(struct cordon_err *err) MUST_USE;
  * in the arena. */
 int fd_read_file(const char *path, size_t max, struct arena *a, struct str *ret_text,
 		 struct cordon_err *err);
+/* The same of an open file; `path` names it in messages. */
+int fd_read_text(int fd, const char *path, size_t max, struct arena *a, struct str *ret_text,
+		 struct cordon_err *err) MUST_USE;
 
 #define cleanup_fd __attribute__((cleanup(fd_close)))
 

@@ -1,14 +1,13 @@
 /* Folders as wholes; see folder.h. */
 #include "base/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/limits.h"
 
@@ -22,17 +21,6 @@ static void close_listing(DIR **d)
 }
 #define cleanup_listing __attribute__((cleanup(close_listing)))
 
-/* The folder stays the caller's. */
-static DIR *list(int dir)
-{
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
-}
-
 static bool is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -40,14 +28,14 @@ static bool is_dots(const char *name)
 
 static int open_folder(int dir, const char *name)
 {
-	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 int folder_make(int dir, const char *name, struct cordon_err *err)
 {
 	int fd;
 
-	if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+	if (entry_make_dir(dir, name, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the folder '%s'", name);
 	fd = open_folder(dir, name);
 	if (fd < 0)
@@ -108,7 +96,7 @@ static int copy_bytes(int from, int to, const char *name, struct folder_room *ro
 static int copy_file(int from, const char *name, int to, struct folder_room *room,
 		     struct cordon_err *err)
 {
-	cleanup_fd int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int in = open_beneath(from, name, O_RDONLY | O_NOFOLLOW);
 	cleanup_fd int out = -1;
 	struct stat st;
 
@@ -119,9 +107,9 @@ static int copy_file(int from, const char *name, int to, struct folder_room *roo
 	/* Before any of it is written: a size costs nobody anything to claim. */
 	if (st.st_size > room->bytes)
 		return spend(&room->bytes, st.st_size, name, err);
-	if (unlinkat(to, name, 0) < 0 && errno != ENOENT)
+	if (entry_remove(to, name, 0) < 0 && errno != ENOENT)
 		return err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", name);
-	out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	out = open_beneath(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
 	if (out < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
 	if (copy_bytes(in, out, name, room, err) < 0)
@@ -159,7 +147,7 @@ static int copy_link(struct copying *c, int from, const char *name, int to,
 		     struct cordon_err *err)
 {
 	char target[PATH_MAX];
-	ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
+	ssize_t n = entry_read_link(from, name, target, sizeof(target) - 1);
 
 	if (n < 0)
 		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'",
@@ -169,7 +157,8 @@ static int copy_link(struct copying *c, int from, const char *name, int to,
 		c->room->n_wild++;
 		return 0;
 	}
-	if ((unlinkat(to, name, 0) < 0 && errno != ENOENT) || symlinkat(target, to, name) < 0)
+	if ((entry_remove(to, name, 0) < 0 && errno != ENOENT) ||
+	    entry_make_link(target, to, name) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the link '%s'", name);
 	return 0;
 }
@@ -205,7 +194,7 @@ static int copy_entry(struct copying *c, int from, const char *name, int to,
 {
 	struct stat st;
 
-	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (entry_stat(from, name, &st) < 0)
 		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot look at '%s'", name);
 	if (spend(&c->room->entries, 1, name, err) < 0)
 		return -1;
@@ -224,7 +213,7 @@ static int copy_entry(struct copying *c, int from, const char *name, int to,
 static int copy_entries(struct copying *c, int from, int to, bool (*skip)(const char *name),
 			struct cordon_err *err)
 {
-	cleanup_listing DIR *d = list(from);
+	cleanup_listing DIR *d = entry_list(from);
 	struct dirent *e;
 
 	if (!d)
@@ -257,7 +246,7 @@ static int open_to_clear(int dir, const char *name)
 
 	if (fd >= 0 || errno != EACCES)
 		return fd;
-	(void)!fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW);
+	(void)!entry_chmod(dir, name, 0700);
 	return open_folder(dir, name);
 }
 
@@ -269,25 +258,26 @@ static int flatten(int root, int dir, uint64_t *n_moved, uint64_t *n_seen, struc
 	struct dirent *e;
 
 	(void)!fchmod(dir, 0700);
-	d = list(dir);
+	d = entry_list(dir);
 	if (!d)
 		return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
 	while ((e = readdir(d))) {
+		struct stat st;
 		char name[64];
 
 		if (++*n_seen > MAX_WALK_ENTRIES)
 			return err_set(err, CORDON_E_SETUP, "too many files to remove");
-		if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 || errno == ENOENT)
+		if (is_dots(e->d_name) || entry_remove(dir, e->d_name, 0) == 0 || errno == ENOENT)
 			continue;
 		if (errno != EISDIR && errno != EPERM)
 			return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", e->d_name);
 		/* A folder that is to be moved has to be writable as well. */
-		(void)!fchmodat(dir, e->d_name, 0700, AT_SYMLINK_NOFOLLOW);
+		(void)!entry_chmod(dir, e->d_name, 0700);
 		do {
 			snprintf(name, sizeof(name), ".moved-%llu",
 				 (unsigned long long)(*n_moved)++);
-		} while (faccessat(root, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-		if (*n_moved > MAX_WALK_ENTRIES || renameat(dir, e->d_name, root, name) < 0)
+		} while (entry_stat(root, name, &st) == 0);
+		if (*n_moved > MAX_WALK_ENTRIES || entry_move(dir, e->d_name, root, name, 0) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", e->d_name);
 	}
 	return 0;
@@ -302,7 +292,7 @@ static int clear_folder(int root, const char *name, uint64_t *n_moved, uint64_t 
 		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
 	if (flatten(root, dir, n_moved, n_seen, err) < 0)
 		return -1;
-	if (unlinkat(root, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (entry_remove(root, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", name);
 	return 0;
 }
@@ -317,13 +307,13 @@ int folder_clear(int dir, struct cordon_err *err)
 
 		before = n_moved;
 		(void)!fchmod(dir, 0755);
-		d = list(dir);
+		d = entry_list(dir);
 		if (!d)
 			return err_sys(err, CORDON_E_SETUP, "cannot list a folder");
 		while ((e = readdir(d))) {
 			if (++n_seen > MAX_WALK_ENTRIES)
 				return err_set(err, CORDON_E_SETUP, "too many files to remove");
-			if (is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 ||
+			if (is_dots(e->d_name) || entry_remove(dir, e->d_name, 0) == 0 ||
 			    errno == ENOENT)
 				continue;
 			if (errno != EISDIR && errno != EPERM)
@@ -345,7 +335,7 @@ int folder_write(int dir, const char *name, struct str text, struct cordon_err *
 
 	if (snprintf(fresh, sizeof(fresh), "%s" FRESH_SUFFIX, name) >= (int)sizeof(fresh))
 		return err_set(err, CORDON_E_SETUP, "'%s' is too long a name", name);
-	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = open_beneath(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
 	while (text.n) {
@@ -355,12 +345,12 @@ int folder_write(int dir, const char *name, struct str text, struct cordon_err *
 			continue;
 		if (n < 0) {
 			err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
-			unlinkat(dir, fresh, 0);
+			entry_remove(dir, fresh, 0);
 			return -1;
 		}
 		text = str_from_pos(text, (size_t)n);
 	}
-	if (renameat(dir, fresh, dir, name) < 0)
+	if (entry_move(dir, fresh, dir, name, 0) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot write '%s'", name);
 	return 0;
 }

@@ -20,11 +20,11 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/limits.h"
@@ -34,6 +34,7 @@
 #include "text/value.h"
 
 #define RESULTS		"results.jsonl"
+#define DEFAULT_OUTPUT	"trials"
 #define MARKS		".cordon-trial"		/* names of folders that are ours to clear */
 #define SESSIONS	"trial-"		/* the beginning of their names */
 #define TASK_SECRETS	4			/* parts of a task that are hidden */
@@ -58,24 +59,6 @@ static int64_t now_ms(void)
 
 /* ---- where everything is kept --------------------------------------------- */
 
-static int make_folders(const char *path, struct cordon_err *err)
-{
-	char part[PATH_MAX];
-	size_t n = strlen(path);
-
-	if (n >= sizeof(part))
-		return err_set(err, CORDON_E_USAGE, "--output-dir: too long a path");
-	for (size_t i = 1; i <= n; i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
-			return err_sys(err, CORDON_E_USAGE, "cannot make the folder '%s'", part);
-	}
-	return 0;
-}
-
 static const char *fresh_name(struct arena *a)
 {
 	time_t now = time(NULL);
@@ -83,7 +66,7 @@ static const char *fresh_name(struct arena *a)
 
 	if (!localtime_r(&now, &tm))
 		return NULL;
-	return arena_printf(a, "trials/%04d-%02d-%02d.%02d-%02d-%02d.%d", tm.tm_year + 1900,
+	return arena_printf(a, "%04d-%02d-%02d.%02d-%02d-%02d.%d", tm.tm_year + 1900,
 			    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
 			    (int)getpid());
 }
@@ -94,7 +77,7 @@ static int take_lock(struct jobs *j, struct cordon_err *err)
 {
 	const struct timespec a_while = { .tv_nsec = 50000000 };
 
-	j->lock = openat(j->dir, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	j->lock = open_beneath(j->dir, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW);
 	if (j->lock < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot write into '%s'", j->path);
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -107,27 +90,50 @@ static int take_lock(struct jobs *j, struct cordon_err *err)
 		       "--output-dir", j->path);
 }
 
-/* Links are followed once, here: what is inside gets paths that are final. */
-static int open_output(struct jobs *j, struct cordon_err *err)
+/* A new directory in ./trials: the repository that this is run in did not choose where
+ * that leads. */
+static int open_default(struct jobs *j, const char *here, struct cordon_err *err)
 {
-	const char *name = j->o->output ? j->o->output : fresh_name(j->arena);
-	char here[PATH_MAX];
+	cleanup_fd int cwd = open_named(here, O_RDONLY | O_DIRECTORY), top = -1;
+	const char *name = fresh_name(j->arena);
 
-	if (!name || !getcwd(here, sizeof(here)))
+	j->path = name ? arena_printf(j->arena, "%s/" DEFAULT_OUTPUT "/%s", here, name) : NULL;
+	if (cwd < 0 || !j->path)
 		return err_sys(err, CORDON_E_SETUP, "cannot tell where to keep the results");
-	if (path_resolve(j->arena, str_from(name), here, &j->path, err) < 0 ||
-	    make_folders(j->path, err) < 0)
-		return -1;
-	j->dir = open(j->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	top = folder_make(cwd, DEFAULT_OUTPUT, err);
+	if (top < 0)
+		return err_wrap(err, "cannot keep results in '" DEFAULT_OUTPUT "', which must be a "
+				"directory and no symlink; name another one with --output-dir");
+	j->dir = folder_make(top, name, err);
+	return j->dir < 0 ? -1 : 0;
+}
+
+/* Symlinks are followed here, once: all paths below are final. */
+static int open_asked(struct jobs *j, const char *here, struct cordon_err *err)
+{
+	if (path_resolve(j->arena, str_from(j->o->output), here, &j->path, err) < 0 ||
+	    make_named(j->path, err) < 0)
+		return err_wrap(err, "--output-dir");
+	j->dir = open_named(j->path, O_RDONLY | O_DIRECTORY);
 	if (j->dir < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot open '%s'", j->path);
-	if (take_lock(j, err) < 0)
+	return 0;
+}
+
+static int open_output(struct jobs *j, struct cordon_err *err)
+{
+	char here[PATH_MAX];
+
+	if (!getcwd(here, sizeof(here)))
+		return err_sys(err, CORDON_E_SETUP, "cannot tell where to keep the results");
+	if ((j->o->output ? open_asked(j, here, err) : open_default(j, here, err)) < 0 ||
+	    take_lock(j, err) < 0)
 		return -1;
 	j->marks = folder_make(j->dir, MARKS, err);
 	if (j->marks < 0)
 		return -1;
-	j->results = openat(j->dir, RESULTS, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
-			    O_CLOEXEC, 0644);
+	j->results = open_beneath(j->dir, RESULTS,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW);
 	if (j->results < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot write '%s/" RESULTS "'", j->path);
 	return 0;
@@ -173,14 +179,10 @@ static bool take_result(struct job *job, struct str text)
 
 static bool read_file(int dir, const char *name, struct arena *a, struct str *ret)
 {
-	char path[64];
 	struct cordon_err ignored = { 0 };
-	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int fd = open_beneath(dir, name, O_RDONLY | O_NOFOLLOW);
 
-	if (fd < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return fd_read_file(path, MAX_OUTPUT_BYTES, a, ret, &ignored) == 0;
+	return fd >= 0 && fd_read_text(fd, name, MAX_OUTPUT_BYTES, a, ret, &ignored) == 0;
 }
 
 /* Its result, if it wrote one. */
@@ -316,13 +318,17 @@ static _Noreturn void job_main(struct job *job, pid_t parent)
 static bool is_same_question(const struct job *job)
 {
 	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+	struct task_folder f = TASK_FOLDER;
 	struct cordon_err ignored = { 0 };
 	struct str now, then, asked;
+	bool same = read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
+		    read_file(job->about.dir, TRIAL_ASKED, &a, &asked) &&
+		    task_folder_open(job->about.file, &a, &f, &ignored) == 0 &&
+		    task_folder_read(&f, &a, &now, &ignored) == 0 && str_eq(now, then) &&
+		    str_eq(asked, job->jobs->wishes.asked);
 
-	return read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
-	       read_file(job->about.dir, TRIAL_ASKED, &a, &asked) &&
-	       fd_read_file(job->about.file, MAX_SOURCE_BYTES, &a, &now, &ignored) == 0 &&
-	       str_eq(now, then) && str_eq(asked, job->jobs->wishes.asked);
+	task_folder_close(&f);
+	return same;
 }
 
 /* Of a trial whose process is dead; this waits until they have noticed. */
@@ -342,9 +348,8 @@ static void end_sessions(const char *session)
 static int mark_folder(const struct job *job, bool is_there, struct cordon_err *err)
 {
 	const struct trial_about *about = &job->about;
-	int make = is_there ? 0 : O_CREAT;
-	cleanup_fd int fd = openat(job->jobs->marks, about->name,
-				   O_RDWR | O_NOFOLLOW | O_CLOEXEC | make, 0644);
+	cleanup_fd int fd = open_beneath(job->jobs->marks, about->name,
+					 O_RDWR | O_NOFOLLOW | (is_there ? 0 : O_CREAT));
 	size_t size = strlen(about->session);
 	char before[MAX_SESSION_NAME] = "";
 
@@ -366,10 +371,10 @@ static int make_folder(struct job *job, struct cordon_err *err)
 {
 	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	struct jobs *j = job->jobs;
-	bool is_there = faccessat(j->dir, job->about.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	struct stat st;
 	struct str before;
 
-	if (mark_folder(job, is_there, err) < 0)
+	if (mark_folder(job, entry_stat(j->dir, job->about.name, &st) == 0, err) < 0)
 		return -1;
 	job->about.dir = folder_make(j->dir, job->about.name, err);
 	if (job->about.dir < 0)

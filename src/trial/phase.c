@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "super/live.h"
 #include "super/session.h"
@@ -72,8 +72,7 @@ static int open_output(const struct phase_wish *w, const char *stream, struct co
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.%s", w->name, stream);
-	fd = openat(w->output, name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-		    0644);
+	fd = open_beneath(w->output, name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW);
 	if (fd < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
 	return fd;

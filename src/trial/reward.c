@@ -6,9 +6,9 @@
 #include <locale.h>
 #include <math.h>	/* isfinite, a macro */
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "text/value.h"
@@ -17,7 +17,7 @@
 static int read_text(int dir, const char *name, struct arena *a, struct str *ret,
 		     struct cordon_err *err)
 {
-	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int fd = open_beneath(dir, name, O_RDONLY | O_NOFOLLOW);
 	char *text;
 	struct stat st;
 	ssize_t n;

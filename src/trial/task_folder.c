@@ -1,12 +1,14 @@
 /* What lies beside a task.toml; see task_folder.h. */
 #include "trial/task_folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/program.h"
 
 int task_folder_open(const char *file, struct arena *a, struct task_folder *ret,
@@ -18,7 +20,7 @@ int task_folder_open(const char *file, struct arena *a, struct task_folder *ret,
 	f.path = slash == file ? "/" : arena_strndup(a, file, (size_t)(slash - file));
 	if (!f.path)
 		return err_nomem(err);
-	f.dir = open(f.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f.dir = open_named(f.path, O_RDONLY | O_DIRECTORY);
 	if (f.dir < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot open '%s'", f.path);
 	*ret = f;
@@ -32,14 +34,95 @@ void task_folder_close(struct task_folder *f)
 
 int task_folder_part(const struct task_folder *f, const char *name, int flags)
 {
-	return openat(f->dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+	return open_beneath(f->dir, name, O_RDONLY | flags);
+}
+
+static int refuse_outside(const char *name, struct cordon_err *err)
+{
+	return err_set(err, CORDON_E_POLICY,
+		       "the task's '%s' is a symlink that leads out of the task's folder; put a "
+		       "copy in its place", name);
+}
+
+/* Only to see whether it is there: a part that is missing is no fault. */
+static int check_part(const struct task_folder *f, const char *name, mode_t kind,
+		      struct cordon_err *err)
+{
+	cleanup_fd int fd = open_beneath(f->dir, name, O_PATH);
+	struct stat st;
+
+	if (fd < 0 && is_outside())
+		return refuse_outside(name, err);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, CORDON_E_POLICY, "cannot open '%s' of the task", name);
+	if ((st.st_mode & S_IFMT) != kind)
+		return err_set(err, CORDON_E_POLICY, "the task's '%s' is not a %s; replace it",
+			       name, kind == S_IFDIR ? "directory" : "regular file");
+	return 0;
+}
+
+static int check_parts(const struct task_folder *f, const struct task_step *step, struct arena *a,
+		       struct cordon_err *err)
+{
+	static const struct { const char *name; mode_t kind; bool of_task, of_step; } parts[] = {
+		{ "instruction.md", S_IFREG, true, true },
+		{ "environment", S_IFDIR, true, false },
+		{ "workdir", S_IFDIR, false, true },
+		{ "workdir/setup.sh", S_IFREG, false, true },
+		{ "solution", S_IFDIR, true, true },
+		{ "solution/solve.sh", S_IFREG, true, true },
+		{ "tests", S_IFDIR, true, true },
+		{ "tests/test.sh", S_IFREG, true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const char *name = task_folder_step_part(step, parts[i].name, a);
+
+		if (!name)
+			return err_nomem(err);
+		if ((step ? parts[i].of_step : parts[i].of_task) &&
+		    check_part(f, name, parts[i].kind, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int task_folder_check(const struct task_folder *f, const struct task *t, struct arena *a,
+		      struct cordon_err *err)
+{
+	if (check_parts(f, NULL, a, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n_steps; i++)
+		if (check_parts(f, &t->steps[i], a, err) < 0)
+			return -1;
+	return 0;
+}
+
+int task_folder_read(const struct task_folder *f, struct arena *a, struct str *ret,
+		     struct cordon_err *err)
+{
+	const char *name = strrchr(f->file, '/') + 1;
+	cleanup_fd int fd = task_folder_part(f, name, 0);
+	struct stat st;
+
+	if (fd < 0 && is_outside())
+		return refuse_outside(name, err);
+	if (fd < 0)
+		return err_sys(err, CORDON_E_POLICY, "cannot open '%s'", f->file);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(err, CORDON_E_POLICY, "'%s' is no regular file; name a task.toml",
+			       f->file);
+	return fd_read_text(fd, f->file, MAX_SOURCE_BYTES, a, ret, err);
 }
 
 static bool has_file(const struct task_folder *f, const char *name)
 {
+	cleanup_fd int fd = task_folder_part(f, name, O_PATH);
 	struct stat st;
 
-	return name && fstatat(f->dir, name, &st, 0) == 0 && S_ISREG(st.st_mode);
+	return fd >= 0 ? fstat(fd, &st) == 0 && S_ISREG(st.st_mode) : is_outside();
 }
 
 const char *task_folder_image(const struct task_folder *f, const struct task *t)

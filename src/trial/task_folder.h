@@ -23,7 +23,13 @@ struct task_folder {
 int task_folder_open(const char *file, struct arena *a, struct task_folder *ret,
 		     struct cordon_err *err) MUST_USE;
 void task_folder_close(struct task_folder *f);
-/* A folder or file in it; -1 where there is none. */
+/* The text of task.toml. */
+int task_folder_read(const struct task_folder *f, struct arena *a, struct str *ret,
+		     struct cordon_err *err) MUST_USE;
+/* Is each part that a trial of this task uses what it must be, and inside the folder? */
+int task_folder_check(const struct task_folder *f, const struct task *t, struct arena *a,
+		      struct cordon_err *err) MUST_USE;
+/* A folder or file in it, as open_beneath(). */
 int task_folder_part(const struct task_folder *f, const char *name, int flags);
 /* What says that the task wants an image, or NULL. */
 const char *task_folder_image(const struct task_folder *f, const struct task *t);

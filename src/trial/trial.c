@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "lib/session_start.h"
 #include "plan/environment.h"
@@ -53,12 +54,11 @@ static int read_task(struct trial *t)
 		.is_withheld = environment_is_credential,
 	};
 	struct reader r = compose_reader(&t->c, &t->c.policy, t->about->file);
-	struct source src;
+	struct source src = { .name = t->about->file };
 
-	if (task_folder_open(t->about->file, &t->c.arena, &t->folder, &t->err) < 0)
+	if (task_folder_open(t->about->file, &t->c.arena, &t->folder, &t->err) < 0 ||
+	    task_folder_read(&t->folder, &t->c.arena, &src.text, &t->err) < 0)
 		return reject(t, "parse");
-	if (compose_read_source(&t->c, t->about->file, &src) < 0)
-		return reject_problems(t, "parse");
 	r.ignores_unknown = true;
 	if (trial_read(&r, &src, &o, &t->task, &t->verdict, &t->err) < 0)
 		return -1;
@@ -84,6 +84,13 @@ static int check_steps(struct trial *t)
 			return reject(t, "parse");
 		}
 	}
+	return 0;
+}
+
+static int check_folder(struct trial *t)
+{
+	if (task_folder_check(&t->folder, &t->task, &t->c.arena, &t->err) < 0)
+		return reject(t, "environment");
 	return 0;
 }
 
@@ -344,7 +351,8 @@ static void print_files(const struct phase_wish *w, struct json_out *j)
 static int run_phase(struct trial *t, const struct trial_phase *p, enum phase_verdict *ret)
 {
 	const struct task_step *step = step_of(t, p->step);
-	cleanup_fd int input = openat(p->place->dir, "instruction.md", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int input = open_beneath(p->place->dir, "instruction.md",
+					    O_RDONLY | O_NOFOLLOW);
 	char name[64];
 	struct phase_wish w = {
 		.session = p->session,
@@ -622,9 +630,9 @@ static int run_steps(struct trial *t)
 
 static void run_all(struct trial *t)
 {
-	if (read_task(t) < 0 || check_steps(t) < 0 || check_image(t) < 0 ||
-	    find_commands(t) < 0 || make_policies(t) < 0 || make_place(t) < 0 ||
-	    check_own_places(t) < 0)
+	if (read_task(t) < 0 || check_steps(t) < 0 || check_folder(t) < 0 ||
+	    check_image(t) < 0 || find_commands(t) < 0 || make_policies(t) < 0 ||
+	    make_place(t) < 0 || check_own_places(t) < 0)
 		return;
 	if (run_steps(t) == 0)
 		t->status = TRIAL_COMPLETED;

@@ -1,6 +1,7 @@
 /* Tasks: could this one run, and how do these? */
 #include <stdio.h>
 
+#include "base/path.h"
 #include "lib/answer.h"
 #include "lib/backend.h"
 #include "plan/environment.h"
@@ -22,8 +23,11 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 		.n_environment_hosts = options->n_environment_hosts,
 		.is_withheld = environment_is_credential,
 	};
-	struct source src;
+	struct task_folder folder = TASK_FOLDER;
+	struct source src = { .name = file };
+	const char *path;
 	bool accepted;
+	int rc;
 
 	if (composition_init(&c, &req, err) < 0)
 		return -1;
@@ -35,8 +39,15 @@ int cordon_trial_check(const char *file, const struct cordon_trial_options *opti
 					       err) < 0
 		    : backend_probe_capabilities(NULL, &capabilities, err) < 0)
 		return -1;
-	if (compose_read_source(&c, file, &src) < 0)
-		return answer_fill(ret, false, NULL, &c, -1, err);
+	path = path_normal(&c.arena, str_from(file), c.here);
+	if (!path)
+		return err_nomem(err);
+	rc = task_folder_open(path, &c.arena, &folder, err);
+	if (rc == 0)
+		rc = task_folder_read(&folder, &c.arena, &src.text, err);
+	task_folder_close(&folder);
+	if (rc < 0)
+		return -1;
 	if (trial_check(&src, &o, &j, &accepted, err) < 0)
 		return -1;
 	buf_putc(&out, '\n');

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -64,7 +62,7 @@ int workplace_make(int dir, const char *path, struct str workdir, struct arena *
 	p.workdir = workdir.n ? path_normal(a, workdir, "/") : TRIAL_APP;
 	if (!p.workdir)
 		return err_nomem(err);
-	p.dir = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p.dir = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
 	if (p.dir < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", path);
 	*ret = p;
@@ -104,7 +102,7 @@ int workplace_fill(int to, const struct task_folder *f, const char *name,
 
 int workplace_allow_exec(int dir, const char *name, struct cordon_err *err)
 {
-	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int fd = open_beneath(dir, name, O_RDONLY | O_NOFOLLOW);
 	struct stat st;
 
 	if (fd < 0)
@@ -116,8 +114,7 @@ int workplace_allow_exec(int dir, const char *name, struct cordon_err *err)
 
 int workplace_open_verifier(const struct workplace *p, struct cordon_err *err)
 {
-	int fd = openat(p->logs, "verifier",
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open_beneath(p->logs, "verifier", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return err_sys(err, CORDON_E_PEER, "/logs/verifier is no folder any more");
@@ -142,7 +139,7 @@ int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err)
 {
 	cleanup_fd int fd = -1;
 
-	if (unlinkat(p->logs, "verifier", 0) < 0 && errno != EISDIR && errno != EPERM &&
+	if (entry_remove(p->logs, "verifier", 0) < 0 && errno != EISDIR && errno != EPERM &&
 	    errno != ENOENT)
 		return err_sys(err, CORDON_E_PEER, "cannot clear /logs/verifier");
 	fd = folder_make(p->logs, "verifier", err);
@@ -154,19 +151,16 @@ int workplace_instruct(const struct workplace *p, const struct task_folder *f,
 {
 	const char *name = task_folder_step_part(step, "instruction.md", a);
 	cleanup_fd int in = name ? task_folder_part(f, name, 0) : -1;
-	cleanup_fd int out = openat(p->dir, "instruction.md",
-				    O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
-	int64_t left = MAX_SOURCE_BYTES;
-	char bytes[4096];
-	ssize_t n;
+	cleanup_fd int out = open_beneath(p->dir, "instruction.md",
+					  O_WRONLY | O_TRUNC | O_NOFOLLOW);
+	struct str text = STR("");
 
-	if (out < 0)
+	if (in < 0 && errno != ENOENT && errno != ENOTDIR)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s' of the task", name);
+	if (in >= 0 && fd_read_text(in, name, MAX_SOURCE_BYTES, a, &text, err) < 0)
+		return -1;
+	if (out < 0 || write(out, text.s, text.n) != (ssize_t)text.n)
 		return err_sys(err, CORDON_E_SETUP, "cannot write instruction.md");
-	while (in >= 0 && left > 0 && (n = read(in, bytes, sizeof(bytes))) > 0) {
-		left -= n;
-		if (write(out, bytes, (size_t)n) != n)
-			return err_sys(err, CORDON_E_SETUP, "cannot write instruction.md");
-	}
 	return 0;
 }
 
@@ -182,15 +176,6 @@ static const char *outside_of(const struct workplace *p, struct str path, struct
 	if (whole && path_within(whole, TRIAL_LOGS))
 		return arena_printf(a, "logs%s", whole + strlen(TRIAL_LOGS));
 	return NULL;
-}
-
-/* By no link. */
-static int open_inside(int dir, const char *path)
-{
-	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
 /* The folder `path` below `dir`, made as far as need be. */
@@ -236,8 +221,8 @@ int workplace_keep(const struct workplace *p, struct str path, int to, struct fo
 	name = strrchr(outside, '/');
 	parent = name ? (struct str){ outside, (size_t)(name - outside) } : STR("");
 	name = name ? name + 1 : outside;
-	from = parent.n ? open_inside(p->dir, arena_strndup(a, parent.s, parent.n)) :
-			  openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	from = open_beneath(p->dir, parent.n ? arena_strndup(a, parent.s, parent.n) : ".",
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (from < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (from < 0)

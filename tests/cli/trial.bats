@@ -115,6 +115,88 @@ command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
 	[ "$(cat t/instruction.md)" = 'do this' ]
 }
 
+@test "a part of a task that leads out of its folder is refused by name" {
+	# Outside of a cordon the same links show what they lead to.
+	refused() {
+		simple t
+		mkdir -p t/steps/one
+		printf '[[steps]]\nname = "one"\n' >>t/task.toml
+		rm -rf "t/$1"
+		ln -s "$2" "t/$1"
+		[ -e "t/$1" ]
+		trial --agent 'cat /instruction.md; ls; touch /logs/agent/ran' t
+		[ "$status" -eq 1 ]
+		[[ "$stderr" == *"'$1' is a symlink that leads out of the task's folder"* ]]
+		result t 'r["status"] == "rejected" and r["phases"] == []'
+		[ ! -e out/t/logs ]
+		run ! grep -rq 'of this machine' out
+		rm -rf t out
+	}
+	mkdir "$HOME/.ssh"
+	echo 'of this machine' >"$HOME/.ssh/id"
+	export MACHINE='of this machine'
+	refused instruction.md /proc/self/environ
+	refused instruction.md "$HOME/.ssh/id"
+	refused instruction.md ../../.ssh/id
+	refused environment "$HOME/.ssh"
+	refused environment ../../.ssh
+	for part in solution tests steps/one/instruction.md steps/one/workdir steps/one/tests \
+		steps/one/solution; do
+		refused "$part" "$HOME/.ssh"
+	done
+	for script in solution/solve.sh tests/test.sh; do
+		refused "$script" "$HOME/.ssh/id"
+	done
+	refused task.toml "$HOME/.ssh/id"
+	# A symlink that stays inside is as good as what it leads to.
+	simple t
+	mkdir t/other
+	echo inside >t/other/file
+	ln -s other t/environment
+	ln -s other/file t/instruction.md
+	trial --agent 'cat file /instruction.md; echo done >answer' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = "$(printf 'inside\ninside')" ]
+}
+
+@test "a part of a task that is of another kind is refused by name" {
+	simple t
+	mkfifo t/instruction.md
+	trial t
+	[ "$status" -eq 1 ]
+	result t '"instruction.md" in r["reason"] and "not a regular file" in r["reason"]'
+	rm t/instruction.md
+	echo x >t/environment
+	trial t
+	result t '"environment" in r["reason"] and "not a directory" in r["reason"]'
+}
+
+@test "a folder of tasks does not lead to tasks elsewhere" {
+	simple elsewhere/a
+	mkdir all
+	ln -s ../elsewhere/a all/a
+	trial all
+	[ "$status" -eq 2 ]
+	[[ "$stderr" == *"/all/a' is a symlink that leads out of"* ]]
+	[ ! -e out/a ]
+	trial all/a
+	[ "$status" -eq 0 ]
+}
+
+@test "the default folder for results is no symlink" {
+	simple t
+	mkdir -p "$HOME/elsewhere"
+	ln -s "$HOME/elsewhere" trials
+	run "$cordon" trial t
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"'trials'"*"no symlink"*"--output-dir"* ]]
+	[ -z "$(ls -A "$HOME/elsewhere")" ]
+	rm trials
+	run "$cordon" trial t
+	[ "$status" -eq 0 ]
+	[ -e trials/*/t/result.json ]
+}
+
 @test "what an environment holds lies in the working directory" {
 	simple t
 	mkdir -p t/environment/data
