@@ -43,6 +43,17 @@ int folder_make(int dir, const char *name, struct cordon_err *err)
 	return fd;
 }
 
+/* A directory whose owner took all rights away is still the owner's to change. */
+static int open_closed(int dir, const char *name)
+{
+	int fd = open_folder(dir, name);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	(void)!entry_chmod(dir, name, 0700);
+	return open_folder(dir, name);
+}
+
 /* ---- copying ------------------------------------------------------------ */
 
 static int spend(int64_t *left, int64_t n, const char *name, struct cordon_err *err)
@@ -107,8 +118,8 @@ static int copy_file(int from, const char *name, int to, struct folder_room *roo
 	/* Before any of it is written: a size costs nobody anything to claim. */
 	if (st.st_size > room->bytes)
 		return spend(&room->bytes, st.st_size, name, err);
-	if (entry_remove(to, name, 0) < 0 && errno != ENOENT)
-		return err_sys(err, CORDON_E_SETUP, "cannot replace '%s'", name);
+	if (folder_remove(to, name, err) < 0)
+		return -1;
 	out = open_beneath(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
 	if (out < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", name);
@@ -124,12 +135,13 @@ struct copying {
 	unsigned depth;
 };
 
-/* Going up comes first, so that no other link is on the way. */
+/* Does a symlink lead above the directory that is `up` levels above its own?  `..` may
+ * only come first: behind a name that is a symlink it leads elsewhere. */
 static bool leads_out(const char *target, int up)
 {
-	bool had_name = strncmp(target, "/usr/", 5) == 0;
+	bool had_name = false;
 
-	if (target[0] == '/' && !had_name)
+	if (target[0] == '/')
 		return true;
 	for (size_t n; *target; target += n + strspn(target + n, "/")) {
 		n = strcspn(target, "/");
@@ -153,18 +165,41 @@ static int copy_link(struct copying *c, int from, const char *name, int to,
 		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot read the link '%s'",
 					       name);
 	target[n] = '\0';
-	if (c->room->tame && leads_out(target, c->room->up + (int)c->depth)) {
+	/* A symlink that is copied by itself leads to what is not. */
+	if (c->room->tame && (!c->depth || leads_out(target, (int)c->depth - 1))) {
 		c->room->n_wild++;
 		return 0;
 	}
-	if ((entry_remove(to, name, 0) < 0 && errno != ENOENT) ||
-	    entry_make_link(target, to, name) < 0)
+	if (folder_remove(to, name, err) < 0)
+		return -1;
+	if (entry_make_link(target, to, name) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot make the link '%s'", name);
 	return 0;
 }
 
 static int copy_entries(struct copying *c, int from, int to, bool (*skip)(const char *name),
 			struct cordon_err *err);
+
+/* The directory that another one is copied over, with all rights of its owner; what is no
+ * directory makes way. */
+static int make_over(int to, const char *name, struct cordon_err *err)
+{
+	int fd;
+
+	if (entry_make_dir(to, name, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, CORDON_E_SETUP, "cannot make the folder '%s'", name);
+	fd = open_closed(to, name);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
+		if (folder_remove(to, name, err) < 0)
+			return -1;
+		return folder_make(to, name, err);
+	}
+	if (fd < 0 || fchmod(fd, 0700) < 0) {
+		err_sys(err, CORDON_E_SETUP, "cannot open the folder '%s'", name);
+		fd_close(&fd);
+	}
+	return fd;
+}
 
 static int copy_folder(struct copying *c, int from, const char *name, int to,
 		       struct cordon_err *err)
@@ -177,7 +212,7 @@ static int copy_folder(struct copying *c, int from, const char *name, int to,
 		return is_gone() ? 0 : err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
 	if (c->depth == MAX_COPY_DEPTH)
 		return err_set(err, CORDON_E_SETUP, "'%s': folders too deep to be copied", name);
-	out = folder_make(to, name, err);
+	out = make_over(to, name, err);
 	if (out < 0)
 		return -1;
 	c->depth++;
@@ -239,17 +274,6 @@ int folder_copy_one(int from, const char *name, int to, struct folder_room *room
 
 /* ---- removing ----------------------------------------------------------- */
 
-/* One whose owner took all rights away is still ours to remove. */
-static int open_to_clear(int dir, const char *name)
-{
-	int fd = open_folder(dir, name);
-
-	if (fd >= 0 || errno != EACCES)
-		return fd;
-	(void)!entry_chmod(dir, name, 0700);
-	return open_folder(dir, name);
-}
-
 /* Of one folder in `root`: its files go, its folders move up beside it, so that
  * no depth costs more than this. */
 static int flatten(int root, int dir, uint64_t *n_moved, uint64_t *n_seen, struct cordon_err *err)
@@ -286,7 +310,7 @@ static int flatten(int root, int dir, uint64_t *n_moved, uint64_t *n_seen, struc
 static int clear_folder(int root, const char *name, uint64_t *n_moved, uint64_t *n_seen,
 			struct cordon_err *err)
 {
-	cleanup_fd int dir = open_to_clear(root, name);
+	cleanup_fd int dir = open_closed(root, name);
 
 	if (dir < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
@@ -323,6 +347,24 @@ int folder_clear(int dir, struct cordon_err *err)
 				return -1;
 		}
 	} while (n_moved != before);
+	return 0;
+}
+
+int folder_remove(int dir, const char *name, struct cordon_err *err)
+{
+	cleanup_fd int fd = -1;
+
+	if (entry_remove(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", name);
+	fd = open_closed(dir, name);
+	if (fd < 0)
+		return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", name);
+	if (folder_clear(fd, err) < 0)
+		return -1;
+	if (entry_remove(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return err_sys(err, CORDON_E_SETUP, "cannot remove '%s'", name);
 	return 0;
 }
 

@@ -15,17 +15,15 @@
 struct folder_room {
 	int64_t bytes;
 	int64_t entries;
-	/* Links that lead out are left out, and counted: whoever follows them later, in
-	 * another place, would find what their maker never saw.  They may go up so many
-	 * folders above where copying begins, and to programs in /usr. */
+	/* Symlinks that lead out of the directory that is copied are left out and counted:
+	 * a program that follows them elsewhere would reach what their maker never saw. */
 	bool tame;
-	int up;
 	uint64_t n_wild;
 };
 
 /* A folder inside `dir`, made if need be; the descriptor, or -1. */
 int folder_make(int dir, const char *name, struct cordon_err *err) MUST_USE;
-/* What lies in `from` into `to`, over what is there: files, folders and links
+/* What lies in `from` into `to`, over what is there, which makes way: files, folders and links
  * with their permissions; sockets, pipes and devices are left out.  `skip` (or
  * NULL) says which names of the top are. */
 int folder_copy(int from, int to, bool (*skip)(const char *name), struct folder_room *room,
@@ -33,6 +31,8 @@ int folder_copy(int from, int to, bool (*skip)(const char *name), struct folder_
 /* One file, folder or link of the name; 0 also where there is none. */
 int folder_copy_one(int from, const char *name, int to, struct folder_room *room,
 		    struct cordon_err *err) MUST_USE;
+/* Remove one entry, whatever it is; 0 also where there is none. */
+int folder_remove(int dir, const char *name, struct cordon_err *err) MUST_USE;
 /* Remove everything in it; not more than somebody can put there meanwhile. */
 int folder_clear(int dir, struct cordon_err *err) MUST_USE;
 /* A file with this text, all of it or as it was before. */

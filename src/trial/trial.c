@@ -421,6 +421,7 @@ static int prepare_step(struct trial *t, size_t i)
 	const char *workdir = step ? task_folder_step_part(step, "workdir", &t->c.arena) : NULL;
 	const char *solution = task_folder_step_part(step, "solution", &t->c.arena);
 
+	workplace_reopen(&t->place);
 	if (workplace_instruct(&t->place, &t->folder, step, &t->c.arena, &t->err) < 0 ||
 	    (workdir && workplace_fill(t->place.app, &t->folder, workdir, NULL, &t->err) < 0) ||
 	    (workdir && workplace_allow_exec(t->place.app, "setup.sh", &t->err) < 0))
@@ -467,12 +468,12 @@ static void keep(struct trial *t, struct str path, int to, struct folder_room *r
 	if (rc < 0)
 		trial_warn(t, arena_printf(&t->c.arena, "%s", err.msg));
 	if (rc == 1)
-		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' lies outside of %s and "
-					   "/logs and is not kept", STR_FMT(path),
-					   t->place.workdir));
+		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s' is not kept: it is not "
+					   "in %s, or is /logs or in /logs/verifier",
+					   STR_FMT(path), t->place.workdir));
 	if (room->n_wild > n_wild)
-		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s': links that lead "
-					   "elsewhere are not kept", STR_FMT(path)));
+		trial_warn(t, arena_printf(&t->c.arena, "artifacts: '%.*s': symlinks that lead "
+					   "out of it are not kept", STR_FMT(path)));
 }
 
 /* Not more than the agent may have written, however many names it gave to it. */
@@ -507,7 +508,7 @@ static int fill_tests(struct trial *t, size_t i, const struct workplace *place)
 
 	if (!own)
 		return err_nomem(&t->err);
-	if (workplace_clear_verifier(place, &t->err) < 0 ||
+	if (workplace_renew_verifier(place, &t->err) < 0 ||
 	    folder_clear(place->tests, &t->err) < 0 ||
 	    workplace_fill(place->tests, &t->folder, "tests", NULL, &t->err) < 0 ||
 	    (step && workplace_fill(place->tests, &t->folder, own, NULL, &t->err) < 0))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -135,15 +136,36 @@ void workplace_reopen(const struct workplace *p)
 	reopen(p->logs);
 }
 
-int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err)
+/* Out of logs/, under a name that nothing has. */
+static int move_away(const struct workplace *p, char *ret, size_t size)
 {
-	cleanup_fd int fd = -1;
+	unsigned n = 0;
+	struct stat st;
 
-	if (entry_remove(p->logs, "verifier", 0) < 0 && errno != EISDIR && errno != EPERM &&
-	    errno != ENOENT)
-		return err_sys(err, CORDON_E_PEER, "cannot clear /logs/verifier");
-	fd = folder_make(p->logs, "verifier", err);
-	return fd < 0 ? -1 : folder_clear(fd, err);
+	do {
+		snprintf(ret, size, "verifier.old-%u", n++);
+	} while (entry_stat(p->dir, ret, &st) == 0);
+	/* A directory that changes its parent has to be writable. */
+	(void)!entry_chmod(p->logs, "verifier", 0700);
+	return entry_move(p->logs, "verifier", p->dir, ret, 0) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* The new one is made where no command sees it, so that it takes over nothing of what an
+ * agent did to /logs: no mode, no default ACL. */
+int workplace_renew_verifier(const struct workplace *p, struct cordon_err *err)
+{
+	cleanup_fd int fresh = folder_make(p->dir, "verifier.new", err);
+	struct cordon_err ignored;
+	char old[32];
+
+	if (fresh < 0)
+		return -1;
+	if (fchmod(fresh, 0755) < 0 || move_away(p, old, sizeof(old)) < 0 ||
+	    entry_move(p->dir, "verifier.new", p->logs, "verifier", 0) < 0)
+		return err_sys(err, CORDON_E_PEER, "cannot replace /logs/verifier");
+	/* What cannot be removed, such as millions of files, is in the way of nothing there. */
+	(void)!folder_remove(p->dir, old, &ignored);
+	return 0;
 }
 
 int workplace_instruct(const struct workplace *p, const struct task_folder *f,
@@ -173,7 +195,8 @@ static const char *outside_of(const struct workplace *p, struct str path, struct
 
 	if (whole && path_within(whole, p->workdir))
 		return arena_printf(a, "app%s", whole + strlen(p->workdir));
-	if (whole && path_within(whole, TRIAL_LOGS))
+	if (whole && path_within(whole, TRIAL_LOGS) && strcmp(whole, TRIAL_LOGS) != 0 &&
+	    !path_within(whole, TRIAL_LOGS "/verifier"))
 		return arena_printf(a, "logs%s", whole + strlen(TRIAL_LOGS));
 	return NULL;
 }
@@ -213,11 +236,7 @@ int workplace_keep(const struct workplace *p, struct str path, int to, struct fo
 
 	if (!outside)
 		return 1;
-	/* As far as app/ and logs/, which are two places to who sees them. */
 	room->tame = true;
-	room->up = -1;
-	for (const char *c = outside; (c = strchr(c, '/')); c++)
-		room->up++;
 	name = strrchr(outside, '/');
 	parent = name ? (struct str){ outside, (size_t)(name - outside) } : STR("");
 	name = name ? name + 1 : outside;

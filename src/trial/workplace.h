@@ -44,10 +44,10 @@ int workplace_fill(int to, const struct task_folder *f, const char *name,
 /* A script in it may be executed, whatever the task's copy says; 0 also where
  * there is none. */
 int workplace_allow_exec(int dir, const char *name, struct cordon_err *err) MUST_USE;
-/* What the agent closed is open again to whoever comes next. */
+/* The owner has all rights again to the tops of app/ and logs/. */
 void workplace_reopen(const struct workplace *p);
-/* /logs/verifier, empty: what was there before counts for nothing. */
-int workplace_clear_verifier(const struct workplace *p, struct cordon_err *err) MUST_USE;
+/* /logs/verifier becomes a new directory, whatever the agent left of it or in its place. */
+int workplace_renew_verifier(const struct workplace *p, struct cordon_err *err) MUST_USE;
 /* The same folder, to be read; or -1. */
 int workplace_open_verifier(const struct workplace *p, struct cordon_err *err) MUST_USE;
 /* Another instruction; the file stays the same one. */
@@ -55,8 +55,8 @@ int workplace_instruct(const struct workplace *p, const struct task_folder *f,
 		   const struct task_step *step, struct arena *a, struct cordon_err *err) MUST_USE;
 
 /* What the agent left at a path (as its commands see it) into the folder `to`,
- * under the same path from the place's own top, as much as there is room for.
- * 1: that path is not kept. */
+ * under the same path from the place's own top, as much as there is room for, without
+ * symlinks that lead out of it.  1: that path is not kept. */
 int workplace_keep(const struct workplace *p, struct str path, int to, struct folder_room *room,
 		   struct arena *a, struct cordon_err *err) MUST_USE;
 /* All that may be copied. */

@@ -585,6 +585,71 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 	[[ "$output" == *"3 of 4 completed, mean reward 0.25;"* ]]
 }
 
+@test "the verdict stands, whatever modes, links and kinds of files the agent leaves" {
+	# Each as the agent, and what the verifier says of the same answer without it.
+	simple t
+	echo 'echo 0 >/logs/verifier/reward.txt' >>t/tests/test.sh
+	while read -r act; do
+		rm -rf out
+		trial --agent "$act; echo done >/app/answer" t
+		[ "$status" -eq 0 ]
+		result t 'r["status"] == "completed" and r["reward"] == 0'
+		[ "$(ls out/t/logs/verifier)" = reward.txt ]
+	done <<-'E'
+		true
+		chmod 0 /logs/verifier
+		mkdir -p /logs/verifier/a/b; chmod -R 0 /logs/verifier; chmod 0 /logs
+		mkdir /logs/verifier/reward.txt; echo 1 >/logs/verifier/reward.json; chmod 0 /logs/verifier/*
+		rmdir /logs/verifier; ln -s /app /logs/verifier
+		rmdir /logs/verifier; ln -s verifier /logs/verifier
+		rmdir /logs/verifier; mkfifo -m 0 /logs/verifier
+		rmdir /logs/verifier; echo 1 >/app/mine; ln /app/mine /logs/verifier 2>/dev/null || cp /app/mine /logs/verifier
+		mkfifo /logs/verifier/reward.txt /logs/verifier/reward.json
+		echo 1 >/logs/verifier/x; ln /logs/verifier/x /logs/verifier/reward.txt; ln -s x /logs/verifier/reward.json
+		cd /logs/verifier; for j in $(seq 300); do mkdir d; cd d; done
+		setfacl -m d:u::---,u::--- /logs /logs/verifier 2>/dev/null
+	E
+}
+
+@test "a directory of the agent's is not in the way of the next step" {
+	task t '[[steps]]
+name = "one"
+[[steps]]
+name = "two"
+[agent]
+command = "mkdir -p setup.sh/x; mkdir data; chmod 0 data setup.sh /app"
+[verifier]
+command = "echo 1 >/logs/verifier/reward.txt"'
+	script t/steps/two/workdir/setup.sh 'cat data/file'
+	mkdir t/steps/two/workdir/data
+	echo theirs >t/steps/two/workdir/data/file
+	trial t
+	[ "$status" -eq 0 ]
+	result t 'r["reward"] == 1 and p["setup"]["stdout"] == "theirs\n"'
+}
+
+@test "an artifact keeps no link that leads out of it" {
+	task t 'artifacts = ["/app/out", "/app/top", "/logs", "/logs/verifier/mine", "/logs/agent"]
+[agent]
+command = """cd /logs/artifacts; ln -s ../verifier/reward.txt log.txt; mkdir in; ln -s ../plain in/up
+echo x >plain; ln -s ../../verifier/reward.txt in/far; ln -s in/../../verifier/reward.txt behind
+ln -s /logs/verifier/reward.txt whole; ln -s ../verifier folder; echo 1 >/logs/verifier/mine
+mkdir /app/out; ln -s ../../logs/verifier/reward.txt /app/out/log.txt; ln -s answer /app/top
+ln -s ../verifier/reward.txt /logs/agent/log.txt; ln -s /usr/bin/env usr"""
+[verifier]
+environment_mode = "separate"
+command = """for i in /logs/artifacts/log.txt /logs/artifacts/in/far /logs/artifacts/behind \
+	/logs/artifacts/whole /logs/artifacts/folder/reward.txt /app/out/log.txt /logs/agent/log.txt; do
+	mkdir -p ${i%/*}; echo 1 >$i
+done; find /logs /app -type l; cat /logs/artifacts/in/up; ls /logs/verifier"""'
+	trial t
+	[ "$status" -eq 1 ]
+	result t '"wrote no reward" in r["error"]["message"] and p["verifier"]["exit_code"] == 0'
+	[ "$(cat out/t/output/verifier.stdout)" = "$(printf '/logs/artifacts/in/up\nx')" ]
+	[ "$(find out/t/artifacts -type l)" = out/t/artifacts/logs/artifacts/in/up ]
+	result t 'sum("not kept" in w for w in r["warnings"]) == 6'
+}
+
 @test "a verifier that hangs or floods ends, and that is told" {
 	simple t
 	printf '[verifier]\ntimeout_sec = 0.3\n' >>t/task.toml
