@@ -324,13 +324,15 @@ static int clear_folder(int root, const char *name, uint64_t *n_moved, uint64_t 
 int folder_clear(int dir, struct cordon_err *err)
 {
 	uint64_t n_moved = 0, n_seen = 0, before;
+	struct stat st;
 
 	do {
 		cleanup_listing DIR *d = NULL;
 		struct dirent *e;
 
 		before = n_moved;
-		(void)!fchmod(dir, 0755);
+		if (fstat(dir, &st) == 0)
+			(void)!fchmod(dir, (st.st_mode & 0777) | 0700);
 		d = entry_list(dir);
 		if (!d)
 			return err_sys(err, CORDON_E_SETUP, "cannot list a folder");

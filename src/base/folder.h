@@ -35,7 +35,7 @@ int folder_copy_one(int from, const char *name, int to, struct folder_room *room
 int folder_remove(int dir, const char *name, struct cordon_err *err) MUST_USE;
 /* Remove everything in it; not more than somebody can put there meanwhile. */
 int folder_clear(int dir, struct cordon_err *err) MUST_USE;
-/* A file with this text, all of it or as it was before. */
+/* A file with this text, all of it or as it was before; for its owner alone. */
 int folder_write(int dir, const char *name, struct str text, struct cordon_err *err) MUST_USE;
 
 #endif

@@ -286,6 +286,19 @@ static int start(struct starting *s, struct cordon_err *err)
 	return rc;
 }
 
+/* A text of ours: values in it are not to be in a file. */
+static int take_policy(struct composition *c, const struct source *policy)
+{
+	const char **source = arena_new(&c->arena, 1, sizeof(*source));
+
+	if (!source)
+		return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
+	*source = policy->name;
+	c->sources = source;
+	c->n_sources = c->cap_sources = 1;
+	return compose_text(c, policy, dialect_find("cordon"), &c->policy);
+}
+
 int session_start(const struct session_wish *w, struct cordon_answer *ret, struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
@@ -296,7 +309,8 @@ int session_start(const struct session_wish *w, struct cordon_answer *ret, struc
 
 	if (composition_init(&c, w->request, err) < 0 || read_options(&s, err) < 0)
 		return -1;
-	if (compose_all(&c, w->request) < 0 || compose_defaults(&c) < 0)
+	if ((w->policy.name && take_policy(&c, &w->policy) < 0) ||
+	    compose_all(&c, w->request) < 0 || compose_defaults(&c) < 0)
 		return answer_fill(ret, false, NULL, &c, -1, err);
 	run_result_init(&s.res);
 	rc = plan_session(&s, w->request, err);

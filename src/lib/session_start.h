@@ -4,10 +4,12 @@
 
 #include "host/probe.h"
 #include "plan/compile.h"
+#include "policy/reader.h"
 
 struct session_wish {
 	const struct cordon_request *request;
 	const struct cordon_session_options *options;
+	struct source policy;			/* instead of files of the request; or none */
 	const struct plan_alias *aliases;	/* more names inside */
 	size_t n_aliases;
 	const char *const *hidden;		/* not seen inside; real paths */

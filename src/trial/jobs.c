@@ -90,6 +90,18 @@ static int take_lock(struct jobs *j, struct cordon_err *err)
 		       "--output-dir", j->path);
 }
 
+/* For its owner alone, also where an earlier run made it otherwise. */
+static int make_private(int dir, const char *name, struct cordon_err *err)
+{
+	int fd = folder_make(dir, name, err);
+
+	if (fd >= 0 && fchmod(fd, 0700) < 0) {
+		err_sys(err, CORDON_E_SETUP, "cannot close '%s' to other users", name);
+		fd_close(&fd);
+	}
+	return fd;
+}
+
 /* A new directory in ./trials: the repository that this is run in did not choose where
  * that leads. */
 static int open_default(struct jobs *j, const char *here, struct cordon_err *err)
@@ -104,7 +116,7 @@ static int open_default(struct jobs *j, const char *here, struct cordon_err *err
 	if (top < 0)
 		return err_wrap(err, "cannot keep results in '" DEFAULT_OUTPUT "', which must be a "
 				"directory and no symlink; name another one with --output-dir");
-	j->dir = folder_make(top, name, err);
+	j->dir = make_private(top, name, err);
 	return j->dir < 0 ? -1 : 0;
 }
 
@@ -129,12 +141,12 @@ static int open_output(struct jobs *j, struct cordon_err *err)
 	if ((j->o->output ? open_asked(j, here, err) : open_default(j, here, err)) < 0 ||
 	    take_lock(j, err) < 0)
 		return -1;
-	j->marks = folder_make(j->dir, MARKS, err);
+	j->marks = make_private(j->dir, MARKS, err);
 	if (j->marks < 0)
 		return -1;
 	j->results = open_beneath(j->dir, RESULTS,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW);
-	if (j->results < 0)
+	if (j->results < 0 || fchmod(j->results, 0600) < 0)
 		return err_sys(err, CORDON_E_USAGE, "cannot write '%s/" RESULTS "'", j->path);
 	return 0;
 }
@@ -320,15 +332,15 @@ static bool is_same_question(const struct job *job)
 	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
 	struct task_folder f = TASK_FOLDER;
 	struct cordon_err ignored = { 0 };
-	struct str now, then, asked;
-	bool same = read_file(job->about.dir, TRIAL_TASK_COPY, &a, &then) &&
-		    read_file(job->about.dir, TRIAL_ASKED, &a, &asked) &&
-		    task_folder_open(job->about.file, &a, &f, &ignored) == 0 &&
-		    task_folder_read(&f, &a, &now, &ignored) == 0 && str_eq(now, then) &&
-		    str_eq(asked, job->jobs->wishes.asked);
+	char question[SHA256_HEX] = "";
+	struct str text, then;
 
+	if (task_folder_open(job->about.file, &a, &f, &ignored) == 0 &&
+	    task_folder_read(&f, &a, &text, &ignored) == 0)
+		trial_digest(&job->jobs->wishes, text, question);
 	task_folder_close(&f);
-	return same;
+	return question[0] && read_file(job->about.dir, TRIAL_QUESTION, &a, &then) &&
+	       str_is(then, question);
 }
 
 /* Of a trial whose process is dead; this waits until they have noticed. */
@@ -376,7 +388,7 @@ static int make_folder(struct job *job, struct cordon_err *err)
 
 	if (mark_folder(job, entry_stat(j->dir, job->about.name, &st) == 0, err) < 0)
 		return -1;
-	job->about.dir = folder_make(j->dir, job->about.name, err);
+	job->about.dir = make_private(j->dir, job->about.name, err);
 	if (job->about.dir < 0)
 		return -1;
 	if (read_result(job, &a, &before) && job->status == TRIAL_COMPLETED) {

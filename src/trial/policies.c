@@ -3,6 +3,7 @@
 
 #include "policy/print.h"
 
+#define POLICY_FILE	"policy.toml"
 #define TRIAL_OUTPUT	"64M"	/* of one phase, unless somebody says less */
 
 const char *policies_phase(const struct task_step *step, const char *what, struct arena *a)
@@ -59,20 +60,60 @@ static int join_env(struct task_env *to, const struct task_env *more, struct are
 	return 0;
 }
 
-int policies_make(struct composition *c, const struct task_folder *f, const struct task *t,
-		  const struct trial_verdict *v, bool solution, struct policies *ret)
+/* NAME=VALUE of --env. */
+static int read_asked(const struct cordon_request *req, struct arena *a, struct task_env *ret)
+{
+	ret->items = arena_new(a, req->n_settings + 1, sizeof(*ret->items));
+	for (size_t i = 0; ret->items && i < req->n_settings; i++) {
+		const struct cordon_setting *s = &req->settings[i];
+		struct str text = str_from(s->value), name = str_first(text, str_find(text, '='));
+
+		if (s->op == CORDON_ADD && strcmp(s->key, fields[F_ENV_SET].key) == 0 &&
+		    name.n < text.n)
+			ret->items[ret->n++] = (struct task_variable){
+				name, str_from_pos(text, name.n + 1), { s->origin, 0, 0 } };
+	}
+	return ret->items ? 0 : -1;
+}
+
+static int join_phase(struct task_phase *p, const struct task_env *asked, struct arena *a)
+{
+	if ((p->env.set && join_env(&p->env, asked, a) < 0) ||
+	    (p->environment.present && join_env(&p->environment.env, asked, a) < 0))
+		return -1;
+	return 0;
+}
+
+/* A phase with variables of its own would be without those of --env. */
+static int join_asked(struct task *t, const struct cordon_request *req, struct arena *a)
+{
+	struct task_env asked = { 0 };
+
+	if (read_asked(req, a, &asked) < 0 || join_env(&t->environment.env, &asked, a) < 0 ||
+	    join_phase(&t->agent, &asked, a) < 0 || join_phase(&t->verifier, &asked, a) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n_steps; i++)
+		if (join_phase(&t->steps[i].agent, &asked, a) < 0 ||
+		    join_phase(&t->steps[i].verifier, &asked, a) < 0)
+			return -1;
+	return 0;
+}
+
+int policies_make(struct composition *c, const struct policies_options *o, const struct task *t,
+		  const struct trial_verdict *v, struct policies *ret)
 {
 	size_t before = c->diags.n_errors;
 	struct reader r;
 
 	ret->task = *t;
-	/* Steps are changed below; nobody else reads them any more. */
+	/* Steps are changed below; nothing else reads them any more. */
 	take_networks(&ret->task, v);
 	leave_images(&ret->task);
-	if (solution && join_env(&ret->task.agent.env, &t->solution_env, &c->arena) < 0)
+	if ((o->solution && join_env(&ret->task.agent.env, &t->solution_env, &c->arena) < 0) ||
+	    join_asked(&ret->task, o->request, &c->arena) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
 	policy_init(&ret->policy, &c->arena);
-	r = compose_reader(c, &ret->policy, f->file);
+	r = compose_reader(c, &ret->policy, o->file);
 	r.ignores_unknown = true;
 	harbor_put_task(&r, &ret->task);
 	return c->diags.n_errors == before ? 0 : -1;
@@ -121,16 +162,42 @@ static int put_place(struct composition *c, struct policy *p, const struct workp
 	return read_finish(&r);
 }
 
+/* The file is for people, and values of variables are not to be kept. */
+static int write_file(struct composition *c, struct policy p, const struct workplace *place,
+		      struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	struct phase *phases = arena_new(&c->arena, p.n_phases + 1, sizeof(*phases));
+
+	if (!phases)
+		return err_nomem(err);
+	p.base.f[F_ENV_SET] = (struct field_value){ 0 };
+	for (size_t i = 0; i < p.n_phases; i++) {
+		phases[i] = p.phases[i];
+		phases[i].section.f[F_ENV_SET] = (struct field_value){ 0 };
+	}
+	p.phases = phases;
+	buf_puts(&out, "# The policy that held, without env.set: no file keeps a value.\n");
+	policy_print(&p, false, &out);
+	if (!buf_ok(&out))
+		return err_nomem(err);
+	return folder_write(place->dir, POLICY_FILE, (struct str){ buf_text(&out), out.n }, err);
+}
+
 int policies_write(struct composition *c, const struct policies *p, const char *own,
-		   const struct workplace *place, const char *name, struct cordon_err *err)
+		   struct workplace *place, struct cordon_err *err)
 {
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct policy policy = p->policy;
+	const char *text;
 
 	if ((own && make_own(c, &p->policy, own, &policy) < 0) || put_place(c, &policy, place) < 0)
 		return err_set(err, CORDON_E_POLICY, "the task's policy cannot be held");
 	policy_print(&policy, false, &out);
-	if (!buf_ok(&out))
+	text = buf_ok(&out) ? arena_strndup(&c->arena, buf_text(&out), out.n) : NULL;
+	place->policy.name = arena_printf(&c->arena, "%s/" POLICY_FILE, place->path);
+	if (!text || !place->policy.name)
 		return err_nomem(err);
-	return folder_write(place->dir, name, (struct str){ buf_text(&out), out.n }, err);
+	place->policy.text = (struct str){ text, out.n };
+	return write_file(c, policy, place, err);
 }

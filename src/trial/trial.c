@@ -42,6 +42,16 @@ static int reject_problems(struct trial *t, const char *stage)
 	return reject_for(t, stage, buf_text(&out));
 }
 
+void trial_digest(const struct trial_wishes *w, struct str task, char ret[SHA256_HEX])
+{
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, w->asked);
+	sha256_add(&s, task);
+	sha256_print(&s, ret);
+}
+
 static int read_task(struct trial *t)
 {
 	const struct trial_wishes *w = t->about->wishes;
@@ -55,6 +65,7 @@ static int read_task(struct trial *t)
 	};
 	struct reader r = compose_reader(&t->c, &t->c.policy, t->about->file);
 	struct source src = { .name = t->about->file };
+	char question[SHA256_HEX];
 
 	if (task_folder_open(t->about->file, &t->c.arena, &t->folder, &t->err) < 0 ||
 	    task_folder_read(&t->folder, &t->c.arena, &src.text, &t->err) < 0)
@@ -64,8 +75,8 @@ static int read_task(struct trial *t)
 		return -1;
 	for (size_t i = 0; i < t->verdict.n_warnings; i++)
 		trial_warn(t, t->verdict.warnings[i]);
-	if (folder_write(t->about->dir, TRIAL_TASK_COPY, src.text, &t->err) < 0 ||
-	    folder_write(t->about->dir, TRIAL_ASKED, w->asked, &t->err) < 0)
+	trial_digest(w, src.text, question);
+	if (folder_write(t->about->dir, TRIAL_QUESTION, str_from(question), &t->err) < 0)
 		return -1;
 	if (t->verdict.accepted)
 		return 0;
@@ -138,11 +149,12 @@ static int find_commands(struct trial *t)
 
 static int make_policies(struct trial *t)
 {
-	bool solution = false;
+	struct policies_options o = { .file = t->about->file,
+				      .request = t->about->wishes->request };
 
 	for (size_t i = 0; i < count_steps(t); i++)
-		solution |= t->commands[i].agent.is_solution;
-	if (policies_make(&t->c, &t->folder, &t->task, &t->verdict, solution, &t->policies) < 0)
+		o.solution |= t->commands[i].agent.is_solution;
+	if (policies_make(&t->c, &o, &t->task, &t->verdict, &t->policies) < 0)
 		return reject_problems(t, "policy");
 	return 0;
 }
@@ -152,7 +164,6 @@ static int make_policies(struct trial *t)
 /* A session over a place, or only the question whether there could be one. */
 struct environment {
 	const struct workplace *place;
-	const char *policy;		/* the file's name */
 	const char *session;
 	bool only_plan;
 };
@@ -163,18 +174,17 @@ static int start(struct trial *t, const struct environment *e)
 	const struct trial_wishes *wishes = t->about->wishes;
 	struct cordon_request req = *wishes->request;
 	struct cordon_answer answer = { 0 };
-	const char *file = arena_printf(&t->c.arena, "%s/%s", e->place->path, e->policy);
 	const char *audit = arena_printf(&t->c.arena, "%s/audit.jsonl", t->about->path);
 	char owner[16];
 	int rc;
 
 	o.own_process = wishes->own_process;
-	if (!file || !audit)
+	if (!audit)
 		return err_nomem(&t->err);
 	snprintf(owner, sizeof(owner), "%d", (int)getpid());
-	req.files = &file;
-	req.n_files = 1;
-	req.dialect = "cordon";
+	req.files = NULL;
+	req.n_files = 0;
+	req.dialect = NULL;
 	req.cwd = e->place->roots[PLACE_APP];
 	req.discover = false;
 	req.ceilings = true;
@@ -183,6 +193,7 @@ static int start(struct trial *t, const struct environment *e)
 	o.idle = "none";
 	o.owner = owner;
 	rc = session_start(&(struct session_wish){ .request = &req,
+						   .policy = e->place->policy,
 						   .options = &o,
 						   .aliases = e->place->aliases,
 						   .n_aliases = PLACE_PARTS,
@@ -224,7 +235,7 @@ static int make_place(struct trial *t)
 		return -1;
 	if (workplace_fill(t->place.app, &t->folder, "environment", is_for_images, &t->err) < 0)
 		return -1;
-	if (policies_write(&t->c, &t->policies, NULL, &t->place, "policy.toml", &t->err) < 0)
+	if (policies_write(&t->c, &t->policies, NULL, &t->place, &t->err) < 0)
 		return t->c.diags.n_errors ? reject_problems(t, "policy") : -1;
 	return 0;
 }
@@ -250,7 +261,7 @@ static int make_own_place(struct trial *t, size_t i, struct workplace *ret)
 	dir = folder_make(t->about->dir, name, &t->err);
 	if (dir < 0 || workplace_make(dir, path, own->workdir, &t->c.arena, ret, &t->err) < 0)
 		return -1;
-	if (policies_write(&t->c, &t->policies, phase, ret, "policy.toml", &t->err) < 0)
+	if (policies_write(&t->c, &t->policies, phase, ret, &t->err) < 0)
 		return t->c.diags.n_errors ? reject_problems(t, "policy") : -1;
 	return 0;
 }
@@ -266,7 +277,7 @@ static int check_own_places(struct trial *t)
 			continue;
 		rc = make_own_place(t, i, &own);
 		if (rc == 0)
-			rc = start(t, &(struct environment){ &own, "policy.toml", NULL, true });
+			rc = start(t, &(struct environment){ &own, NULL, true });
 		workplace_close(&own);
 		if (rc < 0)
 			return t->status == TRIAL_REJECTED ? -1 :
@@ -547,7 +558,7 @@ static int verify_in(struct trial *t, size_t i, const struct workplace *place,
 static int verify_alone(struct trial *t, size_t i)
 {
 	struct workplace own = WORKPLACE;
-	struct environment e = { &own, "policy.toml", NULL, false };
+	struct environment e = { &own, NULL, false };
 	char session[MAX_SESSION_NAME];
 	int rc;
 
@@ -582,7 +593,7 @@ static bool has_ended_all(enum limit_kind limit)
  * what it left is judged in a new one. */
 static int start_again(struct trial *t, size_t i)
 {
-	const struct environment e = { &t->place, "policy.toml", t->about->session, false };
+	const struct environment e = { &t->place, t->about->session, false };
 	struct cordon_err ignored;
 	cleanup_fd int fd = -1;
 	bool dead;
@@ -617,7 +628,7 @@ static int run_step(struct trial *t, size_t i)
 
 static int run_steps(struct trial *t)
 {
-	const struct environment e = { &t->place, "policy.toml", t->about->session, false };
+	const struct environment e = { &t->place, t->about->session, false };
 	int rc = 0;
 
 	if (run_start(t, "environment", NULL, &e, &t->verdict.steps[0].agent_env) < 0)

@@ -6,13 +6,13 @@
 #ifndef TRIAL_TRIAL_H
 #define TRIAL_TRIAL_H
 
+#include "base/sha256.h"
 #include "host/probe.h"
 #include "policy/trial_plan.h"
 #include "trial/task_folder.h"
 
 #define TRIAL_RESULT	"result.json"
-#define TRIAL_TASK_COPY	"task.toml"
-#define TRIAL_ASKED	"options.txt"
+#define TRIAL_QUESTION	"question"	/* a digest of the task's text and the options */
 
 /* The same for all trials of one call. */
 struct trial_wishes {
@@ -25,7 +25,7 @@ struct trial_wishes {
 	bool no_image;
 	bool end_leftovers;		/* of each phase, whatever the task says */
 	bool own_process;		/* as for a session */
-	struct str asked;		/* all of it in words: another question, another answer */
+	struct str asked;		/* all options that a result depends on */
 	/* What no command may see: the answers of all tasks, and the results. */
 	const char *const *hidden;
 	size_t n_hidden;
@@ -58,6 +58,9 @@ const char *trial_status_word(enum trial_status s);
 
 /* Run it to its end and write its result.  -1: that could not be written. */
 int trial_run(const struct trial_about *about, struct cordon_err *err) MUST_USE;
+/* One trial's task and options, so that another result is not taken for its own.  A digest:
+ * options hold values of variables, which are not to be kept. */
+void trial_digest(const struct trial_wishes *w, struct str task, char ret[SHA256_HEX]);
 /* The name of the session that the verifier has for itself. */
 int trial_own_session(const char *session, char *ret, size_t size);
 /* A result that says only why there is none, for a trial that was killed. */

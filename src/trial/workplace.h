@@ -13,6 +13,7 @@
 
 #include "base/folder.h"
 #include "plan/compile.h"
+#include "policy/reader.h"
 #include "trial/task_folder.h"
 
 #define PLACE_PARTS	5
@@ -20,6 +21,7 @@
 struct workplace {
 	const char *path;		/* absolute */
 	const char *workdir;		/* of its commands, as they see it */
+	struct source policy;		/* of its session */
 	int dir, app, tests, solution, logs;
 	/* What is written is read by the policy; what is linked is a name inside. */
 	const char *roots[PLACE_PARTS];

@@ -748,6 +748,47 @@ done; find /logs /app -type l; cat /logs/artifacts/in/up; ls /logs/verifier"""'
 	[ "$status" -eq 1 ]
 }
 
+@test "no kept file holds the value of a variable, and none is for other users" {
+	task t '[environment]
+env = { MODE = "value-of-the-task", TAKEN = "${MINE}" }
+[agent]
+command = "env >/tmp/all; test $(grep -c value-of /tmp/all) -eq 4"
+env = { OWN = "value-of-the-agent" }
+[verifier]
+command = "echo 1 >/logs/verifier/reward.txt"
+[verifier.environment]
+env = { OTHER = "value-of-the-verifier" }'
+	export MINE=value-of-the-caller
+	umask 022
+	trial --env ASKED=value-of-the-option t
+	[ "$status" -eq 0 ]
+	result t 'p["agent"]["exit_code"] == 0'
+	run -1 grep -r value-of-the out
+	# What commands made is theirs, in a directory that is not.
+	run -0 find out -name app -prune -o -name logs -prune -o -name artifacts -prune -o \
+		-type f -perm /077 -print
+	[ -z "$output" ]
+	[ "$(stat -c %a out/t)" = 700 ]
+	# Another value is another question, and the same one is not.
+	trial --env ASKED=value-of-the-option t
+	[ "$status" -eq 0 ]
+	[[ "$stderr" == *"completed, reward 1 before"* ]]
+	trial --env ASKED=another-value t
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"of other options"* ]]
+}
+
+@test "results that an earlier version left open are closed" {
+	mkdir -m 755 out
+	mkdir -m 755 out/.cordon-trial out/t
+	touch out/.cordon-trial/t
+	install -m 644 /dev/null out/results.jsonl
+	simple t
+	trial t
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %a out/t out/results.jsonl out/.cordon-trial | tr '\n' ' ')" = '700 600 700 ' ]
+}
+
 @test "a public network is not the host's own" {
 	task t '[environment]
 network_mode = "public"'
