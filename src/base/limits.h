@@ -26,12 +26,9 @@
 #define MAX_URL_BYTES		8192
 #define MAX_CONNECTIONS		5000		/* of one cordon at a time */
 #define MAX_REROUTES		1024		/* words about where a host is, a run */
-#define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to judge */
-#define MAX_COMMAND_DEPTH	32		/* shells inside shells */
-#define MAX_COMMAND_WORK	(128u << 20)	/* bytes read and written to judge one text */
+#define MAX_COMMAND_TEXT	(1u << 20)	/* one shell text to split into commands */
+#define MAX_COMMAND_DEPTH	16		/* shells and substitutions inside others */
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
-#define MAX_SHELL_NESTING	200		/* brackets and substitutions in one shell text */
-#define MAX_SHELL_NODES		(1u << 18)	/* words, their parts and commands of one */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
 #define MAX_LIMITER_FS		32		/* private file systems that count as memory */
 #define MAX_DISK_ROOTS		64		/* writable roots whose disk is counted */

@@ -209,18 +209,21 @@ static int match_command(struct composition *c, const struct cordon_question *q,
 {
 	const struct field_value *v = &c->policy.base.f[F_COMMANDS_BLOCK];
 	struct command_rule *rules = arena_new(&c->arena, v->n + 1, sizeof(*rules));
-	struct command_verdict verdict;
+	const struct command_rule *rule;
+	char message[COMMAND_WHY];
 
 	if (!rules)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->n; i++)
 		rules[i] = *v->items[i].command;
-	if (command_text_check(rules, v->n, str_from(q->command), &verdict, err) < 0)
+	if (command_text_find(rules, v->n, str_from(q->command), &rule, err) < 0)
 		return -1;
-	*ret_yes = !verdict.blocked;
-	buf_puts(out, verdict.blocked ? "blocked: " : "allowed");
-	if (verdict.blocked)
-		buf_put_plain(out, str_from(verdict.message));
+	*ret_yes = !rule;
+	buf_puts(out, rule ? "blocked: " : "allowed");
+	if (rule) {
+		command_rule_message(rule, message);
+		buf_put_plain(out, str_from(message));
+	}
 	buf_putc(out, '\n');
 	return 0;
 }

@@ -1,10 +1,8 @@
-/* Blocked commands, judged by what is about to be executed.  Pure: who asks has
- * read the vector and found out the names.
+/* Blocked commands: what is about to be executed, against the rules of policy/command.h.
+ * Pure: the caller has read the words and knows the names of the program.
  *
- * One meaning with the text test: the rules are those of policy/command.h.  Of
- * one execution there may be several names (the path, argv[0], the file behind
- * a link, the program of a file that is known), and one that is blocked is
- * enough.
+ * One execution may have several names (the path, argv[0], the file behind a symlink, the
+ * rule's program whose file it is); one that a rule matches is enough.
  *
  * GAP: a program is held by its names and its file, not by what it does: a copy
  * under another name, an interpreter that is given the script of a blocked

@@ -1,30 +1,68 @@
-/* Blocked commands as patterns, and argument vectors against them; see
- * command.h.  Shell text is judged in judge.c. */
+/* Blocked commands: rules, programs' names, and rules that are shell syntax; see command.h. */
 #include "policy/command.h"
 
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/buf.h"
 #include "base/program.h"
-#include "policy/command_args.h"
-#include "policy/shell/command_priv.h"
-#include "policy/shell/expand.h"
-#include "policy/shell/shell.h"
-#include "policy/shell/wrapper.h"
+#include "policy/command_priv.h"
 
-struct str command_base_name(struct str word)
+struct str command_base_name(struct str path)
 {
-	size_t from = 0;
+	size_t from = path.n;
 
-	for (size_t i = 0; i < word.n; i++) {
-		if (word.s[i] == '/')
-			from = i + 1;
-		/* Any text may hold a slash: the name starts somewhere inside it. */
-		if (word.s[i] == '\0' && i + 1 < word.n &&
-		    (word.s[++i] == HOLE_ANY || word.s[i] == HOLE_MANY))
-			from = i - 1;
-	}
-	return str_from_pos(word, from);
+	while (from && path.s[from - 1] != '/')
+		from--;
+	return str_from_pos(path, from);
 }
 
-/* Patterns */
+/* The text up to the first `*` of the pattern must stand here, and so on. */
+bool command_glob(struct str pattern, struct str text, bool is_prefix)
+{
+	size_t n = str_find(pattern, '*');
+
+	if (text.n < n || (n && memcmp(text.s, pattern.s, n) != 0))
+		return false;
+	while (n < pattern.n) {
+		const char *at;
+
+		text = str_from_pos(text, n);
+		pattern = str_from_pos(pattern, n + 1);
+		n = str_find(pattern, '*');
+		/* Behind the last one is the end of the text. */
+		if (n == pattern.n && !is_prefix)
+			return n <= text.n &&
+			       (!n || memcmp(text.s + text.n - n, pattern.s, n) == 0);
+		at = n ? memmem(text.s, text.n, pattern.s, n) : text.s;
+		if (!at)
+			return n == 0;
+		text = str_from_pos(text, (size_t)(at - text.s));
+	}
+	return is_prefix || text.n == n;
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool command_is_assignment(struct str word)
+{
+	size_t n = 0;
+
+	while (n < word.n && is_name_char(word.s[n]))
+		n++;
+	if (!n || isdigit((unsigned char)word.s[0]))
+		return false;
+	if (n < word.n && word.s[n] == '[')
+		n += str_find(str_from_pos(word, n), ']') + 1;
+	if (n < word.n && word.s[n] == '+')
+		n++;
+	return n < word.n && word.s[n] == '=';
+}
+
+/* ---- rules -------------------------------------------------------------------- */
 
 static bool has_operators(struct str text)
 {
@@ -34,15 +72,7 @@ static bool has_operators(struct str text)
 	return false;
 }
 
-/* No program is called NAME=value without a folder before it: a shell takes that for itself. */
-static bool is_assignment(struct str word)
-{
-	size_t equals = str_find(word, '=');
-
-	return equals < word.n && shell_is_name(str_first(word, equals));
-}
-
-/* Of git and of others, what the first word asks for is a program of its own as well. */
+/* What git and others are told to do first is a program of its own as well. */
 static int join_words(struct command_rule *r, struct arena *a)
 {
 	struct str program = command_base_name(r->words[0]), part;
@@ -60,107 +90,100 @@ static int join_words(struct command_rule *r, struct arena *a)
 	return 0;
 }
 
-static int refuse(char why[COMMAND_WHY], const char *text)
+/* The next word of a text, empty at its end; `text` becomes what is behind it. */
+static struct str next_word(struct str *text)
 {
-	snprintf(why, COMMAND_WHY, "%s", text);
-	return -1;
+	struct str word;
+	size_t n = 0;
+
+	*text = str_trim(*text);
+	while (n < text->n && !isspace((unsigned char)text->s[n]))
+		n++;
+	word = str_first(*text, n);
+	*text = str_from_pos(*text, n);
+	return word;
+}
+
+static const char *check_rule(const struct command_rule *r)
+{
+	if (!r->n_words)
+		return "a blank pattern would block everything: name a program";
+	if (r->has_operators)
+		return NULL;
+	if (!command_base_name(r->words[0]).n)
+		return "the pattern names a directory: name a program";
+	if (command_is_assignment(r->words[0]))
+		return "the pattern begins with a variable and would block nothing: "
+		       "begin with the program";
+	return NULL;
 }
 
 int command_rule_parse(struct str text, struct arena *a, struct command_rule *ret,
 		       char why[COMMAND_WHY])
 {
-	struct command_rule r = { .text = text };
-	size_t i = 0, cap = 0;
+	struct command_rule r = { .text = text, .has_operators = has_operators(text) };
+	struct str rest = text, word;
+	const char *wrong = NULL;
+	size_t cap = 0;
 
 	if (text.n && memchr(text.s, '\0', text.n))
-		return refuse(why, "the pattern holds a NUL byte");
-	while (i < text.n) {
-		size_t space = shell_space(str_from_pos(text, i)), from = i;
-		struct str *words;
+		wrong = "the pattern holds a NUL byte";
+	while (!wrong && (word = next_word(&rest)).n) {
+		struct str *words = arena_grow(a, r.words, r.n_words, &cap, sizeof(*words));
 
-		if (space) {
-			i += space;
-			continue;
-		}
-		while (i < text.n && !shell_space(str_from_pos(text, i)))
-			i++;
-		if (i - from > MAX_COMMAND_WORD)
-			return refuse(why, "a word of the pattern is too long");
-		words = arena_grow(a, r.words, r.n_words, &cap, sizeof(*words));
 		if (!words)
-			return refuse(why, "out of memory");
-		r.words = words;
-		words[r.n_words++] = (struct str){ text.s + from, i - from };
+			wrong = "out of memory";
+		else if (word.n > MAX_COMMAND_WORD)
+			wrong = "a word of the pattern is too long";
+		else
+			(r.words = words)[r.n_words++] = word;
 	}
-	if (!r.n_words)
-		return refuse(why, "a blank pattern would block everything: name a program");
-	r.has_operators = has_operators(text);
-	if (!r.has_operators && !command_base_name(r.words[0]).n)
-		return refuse(why, "the pattern names a directory: name a program");
-	if (!r.has_operators && is_assignment(r.words[0]))
-		return refuse(why, "the pattern begins with a variable and would block nothing: "
-			      "begin with the program");
-	if (join_words(&r, a) < 0)
-		return refuse(why, "out of memory");
+	if (!wrong)
+		wrong = check_rule(&r);
+	if (!wrong && join_words(&r, a) < 0)
+		wrong = "out of memory";
+	if (wrong) {
+		snprintf(why, COMMAND_WHY, "%s", wrong);
+		return -1;
+	}
 	*ret = r;
 	return 0;
 }
 
-/* Names */
+void command_rule_message(const struct command_rule *r, char message[COMMAND_WHY])
+{
+	size_t n = MIN(r->text.n, 200u);
 
-/* Other names under which distributions install the same program. */
+	while (n && n < r->text.n && ((unsigned char)r->text.s[n] & 0xc0) == 0x80)
+		n--;
+	snprintf(message, COMMAND_WHY, "Command blocked by sandbox policy: contains '%.*s%s'",
+		 (int)n, r->text.s, n < r->text.n ? "…" : "");
+	for (char *c = message; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+}
+
+/* ---- names of programs ---------------------------------------------------------- */
+
+/* mkfs.ext4 is mkfs. */
 static const char *const families[] = { "mkfs", "fsck", NULL };
 
+/* nc.traditional is nc. */
 static bool is_variant(struct str name, struct str want)
 {
-	static const char *const suffixes[] = { "openbsd", "traditional", "exe", NULL };
-	struct str rest;
+	struct str suffix;
 
-	if (name.n <= want.n + 1 || memcmp(name.s, want.s, want.n) != 0 || name.s[want.n] != '.')
+	if (name.n <= want.n || memcmp(name.s, want.s, want.n) != 0 || name.s[want.n] != '.')
 		return false;
-	rest = str_from_pos(name, want.n + 1);
-	return str_is_one_of(rest, suffixes) || str_is_one_of(want, families);
+	suffix = str_from_pos(name, want.n);
+	return str_is_one_of(suffix, program_suffixes) || str_is_one_of(want, families);
 }
 
-static enum command_match check_name(struct str want, struct str word)
+static bool is_program(struct str want, struct str word)
 {
-	struct str name = command_base_name(word), sure;
-	char out[2 * MAX_COMMAND_WORD + 8];
+	struct str name = command_base_name(word);
 
-	if (hole_free(name))
-		return hole_may_be(name, want, false) || is_variant(name, want) ?
-		       COMMAND_MATCHES : COMMAND_DIFFERS;
-	if (hole_is_only_env(name))
-		return COMMAND_DIFFERS;
-	if (!hole_find(name, HOLE_ANY) && !hole_find(name, HOLE_MANY)) {
-		sure = hole_without_env(name, out, sizeof(out));
-		if (hole_may_be(sure, want, false))
-			return COMMAND_MATCHES;
-	}
-	return hole_may_be(name, want, false) ? COMMAND_MAY_MATCH : COMMAND_DIFFERS;
-}
-
-static enum command_match check_as(const struct command_rule *r, struct str word,
-				   const struct command_vector *c)
-{
-	enum command_match m = check_name(command_base_name(r->words[0]), word), joined;
-
-	if (m == COMMAND_MATCHES && !command_arguments_match(r, 1, c))
-		m = COMMAND_DIFFERS;
-	if (m == COMMAND_MATCHES || !r->joined.n)
-		return m;
-	joined = check_name(r->joined, word);
-	if (joined == COMMAND_MATCHES && !command_arguments_match(r, 2, c))
-		joined = COMMAND_DIFFERS;
-	return MAX(m, joined);
-}
-
-enum command_match command_check(const struct command_rule *r, const struct str *argv, size_t n,
-				 bool at_once)
-{
-	const struct command_vector c = { .argv = argv, .n = n, .at_once = at_once };
-
-	return check_as(r, argv[0], &c);
+	return command_glob(want, name, false) || is_variant(name, want);
 }
 
 /* The program that a multi-call one is told to be. */
@@ -177,12 +200,12 @@ bool command_rule_matches(const struct command_rule *r, const struct str *argv, 
 	struct str word = n ? argv[0] : STR("");
 
 	for (; n && !r->has_operators; word = n ? applet_name(argv[0]) : STR("")) {
-		struct command_vector c = { argv, n, place, false };
-
-		if (check_as(r, word, &c) == COMMAND_MATCHES)
+		if ((is_program(command_base_name(r->words[0]), word) &&
+		     command_arguments_match(r, 1, argv, n, place)) ||
+		    (r->joined.n && is_program(r->joined, word) &&
+		     command_arguments_match(r, 2, argv, n, place)))
 			return true;
-		/* One program under many names: it becomes the applet without another
-		 * exec. */
+		/* It becomes the applet without another execution. */
 		if (!program_is_multi_call(command_base_name(word)))
 			break;
 		argv++;
@@ -191,14 +214,12 @@ bool command_rule_matches(const struct command_rule *r, const struct str *argv, 
 	return false;
 }
 
-void command_rule_message(const struct command_rule *r, char message[COMMAND_WHY])
-{
-	command_say(message, "contains '", r->text, "'", 200);
-}
-
 bool command_is_shell(struct str word)
 {
-	return wrapper_is_shell(command_base_name(word));
+	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh",
+					      "ash", "rbash", "yash", "fish", "csh", "tcsh", NULL };
+
+	return str_is_one_of(command_base_name(word), shells);
 }
 
 bool command_rule_is_plain(const struct command_rule *r)
@@ -214,4 +235,31 @@ struct str command_rule_program(const struct command_rule *r)
 	struct str name = command_base_name(r->words[0]);
 
 	return r->has_operators || str_find(name, '*') < name.n ? STR("") : name;
+}
+
+/* ---- rules that are shell syntax ------------------------------------------------- */
+
+/* Every run of white space as one blank, none at the ends. */
+static void collapse(struct str text, struct buf *out)
+{
+	struct str word;
+
+	while ((word = next_word(&text)).n) {
+		if (out->n)
+			buf_putc(out, ' ');
+		buf_str(out, word);
+	}
+}
+
+bool command_rule_in_text(const struct command_rule *r, struct str text)
+{
+	cleanup_buf struct buf want = BUF(2 * MAX_COMMAND_TEXT), flat = BUF(2 * MAX_COMMAND_TEXT);
+
+	if (!r->has_operators)
+		return false;
+	collapse(r->text, &want);
+	collapse(text, &flat);
+	/* What cannot be looked through counts as blocked. */
+	return !buf_ok(&want) || !buf_ok(&flat) ||
+	       memmem(buf_text(&flat), flat.n, buf_text(&want), want.n);
 }

@@ -306,6 +306,19 @@ needs 256; raise it and try again" ]
 	done
 }
 
+@test "a text that computes its command: 126 where that is executed, and not before" {
+	for text in 'x=i; ${x}d' '$(cat name)' 'echo id | sh -e' "case a in a) id;; esac"; do
+		echo id >name
+		run "$cordon" run --json --block-command id -c "echo began; $text"
+		[ "$status" -eq 126 ]
+		json "d['stdout'] == 'began\n' and d['denials'][0]['what'] == 'id'"
+		json "d['denials'][0]['reason'] == \"Command blocked by sandbox policy: contains 'id'\""
+	done
+	# A text is not refused for what it might name.
+	echo true >name
+	run -0 "$cordon" run --block-command id -c '$(cat name); eval "$(cat name)"; cat name | sh'
+}
+
 @test "a blocked command with arguments: 126, message, denial" {
 	said="Command blocked by sandbox policy: contains 'touch mark'"
 	ln -s /usr/bin/touch link
