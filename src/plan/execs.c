@@ -3,6 +3,8 @@
 
 #include "base/program.h"
 
+#define MAX_EXEC_LOADERS	4	/* that run one another; more of them are refused */
+
 void exec_view_add(struct exec_view *v, struct str name)
 {
 	/* As a login shell is called. */
@@ -16,77 +18,53 @@ void exec_view_add(struct exec_view *v, struct str name)
 		v->names[v->n_names++] = name;
 }
 
-static struct str base_name(struct str path)
-{
-	size_t from = path.n;
-
-	while (from && path.s[from - 1] != '/')
-		from--;
-	return str_from_pos(path, from);
-}
-
-/* A pattern of shell syntax is looked for in all that a shell is given. */
-static bool breaks_text(const struct plan_rule *r, const struct exec_view *v)
+static bool breaks(const struct plan_rule *r, const struct exec_view *v)
 {
 	bool is_shell = false;
 
-	for (size_t i = 0; i < v->n_names; i++)
+	for (size_t i = 0; i < v->n_names; i++) {
+		v->words[0] = v->names[i];
+		if (command_rule_matches(r->rule, v->words, v->n_words, v->place))
+			return true;
 		is_shell |= command_is_shell(v->names[i]);
+	}
+	/* A rule of shell syntax is looked for in all that a shell is given. */
 	for (size_t i = 1; i < v->n_words && is_shell; i++)
 		if (command_rule_in_text(r->rule, v->words[i]))
 			return true;
 	return false;
 }
 
-static bool breaks(const struct plan_rule *r, const struct exec_view *v)
+/* Applets that start others without an execution. */
+static bool starts_applets(struct str name)
 {
-	for (size_t i = 0; i < v->n_names; i++) {
-		v->words[0] = v->names[i];
-		if (command_rule_matches(r->rule, v->words, v->n_words, v->place))
-			return true;
-	}
-	return breaks_text(r, v);
-}
-
-/* Programs of a multi-call program that may become the others without executing
- * anything, so that nobody would be asked. */
-static bool becomes_others(struct str name)
-{
-	name = base_name(name);
+	name = command_base_name(name);
 	return command_is_shell(name) || str_is(name, "xargs") || str_is(name, "find");
 }
 
 static bool is_multi_call_shell(const struct exec_view *v)
 {
-	bool is_multi_call = false, is_shell = false;
+	bool is_multi_call = false, is_shell = v->n_words > 1 && starts_applets(v->words[1]);
 
-	for (size_t i = 0; i < v->n_names; i++) {
-		bool many = program_is_multi_call(base_name(v->names[i]));
-
-		is_multi_call |= many;
-		is_shell |= becomes_others(v->names[i]) ||
-			    (many && v->n_words > 1 && becomes_others(v->words[1]));
-	}
+	for (size_t i = 0; i < v->n_names; i++)
+		is_multi_call |= program_is_multi_call(command_base_name(v->names[i]));
+	for (size_t i = 0; i < v->n_names; i++)
+		is_shell |= starts_applets(v->names[i]);
 	return is_multi_call && is_shell;
 }
 
 /* ---- the dynamic loader --------------------------------------------------- */
 
-/* Called as a program, it runs the one it is given without another exec. */
-static bool is_loader(struct str name)
-{
-	name = base_name(name);
-	return str_starts(name, "ld.so") || str_starts(name, "ld64.so") ||
-	       (str_starts(name, "ld-") && str_glob(STR("*.so*"), name));
-}
-
+/* Called as a program, it runs the one it is given without another execution. */
 static bool has_loader(const struct exec_view *v)
 {
-	if (v->is_loader)
-		return true;
-	for (size_t i = 0; i < v->n_names; i++)
-		if (is_loader(v->names[i]))
+	for (size_t i = 0; i < v->n_names; i++) {
+		struct str name = command_base_name(v->names[i]);
+
+		if (str_starts(name, "ld.so") || str_starts(name, "ld64.so") ||
+		    str_glob(STR("ld-*.so*"), name))
 			return true;
+	}
 	return false;
 }
 
@@ -95,30 +73,27 @@ static bool take_loaded(const struct exec_view *v, struct exec_view *ret)
 {
 	static const char *const valued[] = { "--library-path", "--inhibit-rpath", "--audit",
 					      "--preload", "--argv0", "--glibc-hwcaps-prepend",
-					      "--glibc-hwcaps-mask" };
+					      "--glibc-hwcaps-mask", NULL };
 	struct exec_view loaded = { .place = v->place };
 	size_t i = 1;
 
-	for (; i < v->n_words && str_starts(v->words[i], "--"); i++)
-		for (size_t k = 0; k < ARRAY_SIZE(valued); k++)
-			if (i + 1 < v->n_words && str_is(v->words[i], valued[k])) {
-				if (str_is(v->words[i], "--argv0"))
-					exec_view_add(&loaded, v->words[i + 1]);
-				i++;
-				break;
-			}
+	for (; i < v->n_words && str_starts(v->words[i], "--"); i++) {
+		bool has_value = i + 1 < v->n_words && str_is_one_of(v->words[i], valued);
+
+		if (has_value && str_is(v->words[i], "--argv0"))
+			exec_view_add(&loaded, v->words[i + 1]);
+		i += has_value;
+	}
 	if (i >= v->n_words)
 		return false;
 	exec_view_add(&loaded, v->words[i]);
-	loaded.is_loader = true;	/* it may well be: a loader runs another */
 	loaded.words = v->words + i;
 	loaded.n_words = v->n_words - i;
 	*ret = loaded;
 	return true;
 }
 
-/* May what the loader was given break the rule?  A plain one is held by its file, which
- * nobody can read. */
+/* Its file may be any: a rule without words is held by its mask, which cannot be read. */
 static bool may_break(const struct plan_rule *r, const struct exec_view *loaded)
 {
 	struct exec_view any = *loaded;
@@ -145,8 +120,8 @@ const struct plan_rule *exec_find_rule(const struct plan *p, const struct exec_v
 	const struct plan_rule *rule = find_rule(p, v, breaks);
 	struct exec_view now = *v;
 
-	while (!rule && has_loader(&now) && take_loaded(&now, &now))
-		rule = find_rule(p, &now, may_break);
+	for (unsigned n = 0; !rule && has_loader(&now) && take_loaded(&now, &now); n++)
+		rule = n < MAX_EXEC_LOADERS ? find_rule(p, &now, may_break) : p->rules;
 	return rule;
 }
 

@@ -5,8 +5,8 @@
  * rule's program whose file it is); one that a rule matches is enough.
  *
  * GAP: a program is held by its names and its file, not by what it does: a copy
- * under another name, an interpreter that is given the script of a blocked
- * program, or a program that does the same runs.  Operands are compared by their text:
+ * under another name (also of the dynamic loader), an interpreter that is given the script of
+ * a blocked program, or a program that does the same runs.  Operands are compared by their text:
  * not what a link leads to, nor what the program may change to another folder for.
  *
  * What the dynamic loader is given it opens later, when a link may lead elsewhere:
@@ -24,7 +24,6 @@ struct exec_view {
 	struct str names[MAX_EXEC_NAMES];	/* of the program; may be paths */
 	size_t n_names;
 	bool has_more;				/* names that found no room: then it is blocked */
-	bool is_loader;				/* the dynamic loader, whatever its names */
 	struct str *words;			/* the vector; [0] is room for each name in turn */
 	size_t n_words;				/* at least 1 */
 	struct command_place place;		/* of who executes */

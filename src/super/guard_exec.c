@@ -15,7 +15,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -294,74 +293,20 @@ static const struct plan_rule *judge_call(const struct guard_exec *e)
 	return exec_find_rule(e->w->commands->plan, &view);
 }
 
-/* What the kernel told the new program: pairs of a kind and a value. */
-struct aux {
-	unsigned long words[128];
-	size_t n;
-};
-
-static void aux_read(struct aux *a, int proc)
+/* The path that execve was given, which the kernel tells the new program. */
+static struct str read_execfn(int proc, pid_t pid, char text[PATH_MAX])
 {
 	cleanup_fd int fd = openat(proc, "auxv", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, a->words, sizeof(a->words));
+	unsigned long aux[128];
+	ssize_t got = fd < 0 ? -1 : read(fd, aux, sizeof(aux));
+	size_t n = got < 0 ? 0 : (size_t)got / sizeof(aux[0]), i = 0;
+	int len = -1;
 
-	a->n = n < 0 ? 0 : (size_t)n / sizeof(a->words[0]);
-}
-
-/* 0: there is none. */
-static uint64_t aux_find(const struct aux *a, unsigned long kind)
-{
-	for (size_t i = 0; i + 1 < a->n; i += 2)
-		if (a->words[i] == kind)
-			return a->words[i + 1];
-	return 0;
-}
-
-/* The path that execve was given. */
-static struct str read_execfn(const struct aux *a, pid_t pid, char text[PATH_MAX])
-{
-	uint64_t at = aux_find(a, AT_EXECFN);
-	int n = at ? guard_read_memory(pid, at, text, PATH_MAX) : -1;
-
-	return (struct str){ text, n < 0 ? 0 : strnlen(text, (size_t)n) };
-}
-
-/* Has the library or program whose dynamic section this is a name for others? */
-static bool has_soname(pid_t pid, uint64_t dynamic)
-{
-	ElfW(Dyn) items[64];
-	int n = guard_read_memory(pid, dynamic, items, sizeof(items));
-
-	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(items[0]); i++) {
-		if (items[i].d_tag == DT_NULL)
-			return false;
-		if (items[i].d_tag == DT_SONAME)
-			return true;
-	}
-	return false;
-}
-
-/* Is it the dynamic loader, under any name?  A program that the kernel gave none (AT_BASE)
- * is that or linked statically, and only libraries have a name for others.  What an ordinary
- * user cannot read nobody here can tell: then it may be. */
-static bool is_loader(const struct aux *a, pid_t pid)
-{
-	uint64_t at = aux_find(a, AT_PHDR), base = 0, dynamic = 0;
-	ElfW(Phdr) heads[32];
-	int got = 0;
-	size_t n;
-
-	if (at && !aux_find(a, AT_BASE))
-		got = guard_read_memory(pid, at, heads, sizeof(heads));
-	n = got < 0 ? 0 : MIN((size_t)got / sizeof(heads[0]), aux_find(a, AT_PHNUM));
-	for (size_t i = 0; i < n; i++) {
-		/* Where linkers put these headers: behind that of the file. */
-		if (heads[i].p_type == PT_LOAD && heads[i].p_offset == 0)
-			base = at - sizeof(ElfW(Ehdr)) - heads[i].p_vaddr;
-		if (heads[i].p_type == PT_DYNAMIC)
-			dynamic = heads[i].p_vaddr;
-	}
-	return !a->n || (dynamic && has_soname(pid, base + dynamic));
+	while (i + 1 < n && aux[i] != AT_EXECFN)
+		i += 2;
+	if (i + 1 < n)
+		len = guard_read_memory(pid, aux[i + 1], text, PATH_MAX);
+	return (struct str){ text, len < 0 ? 0 : strnlen(text, (size_t)len) };
 }
 
 /* After: what the kernel made of it.  False: it cannot be told. */
@@ -373,12 +318,8 @@ static bool judge_program(const struct guard_exec *e, int proc, pid_t pid,
 	struct exec_view view = { .words = words_of(v), .place = read_place(e, proc, cwd) };
 	struct stat st;
 	ssize_t n = readlinkat(proc, "exe", path, sizeof(path));
-	struct str named;
-	struct aux aux;
+	struct str named = read_execfn(proc, pid, execfn);
 
-	aux_read(&aux, proc);
-	named = read_execfn(&aux, pid, execfn);
-	view.is_loader = is_loader(&aux, pid);
 	if (n < 0 || fstatat(proc, "exe", &st, 0) < 0 || vector_take(v, proc) < 0)
 		return false;
 	view.n_words = MAX(v->n, 1);

@@ -930,9 +930,6 @@ for what, act in (
         ("the loader", f"/lib64/ld-linux-x86-64.so.2 {T} mark"),
         ("the loader and a link", f"ln -s {T} t && /lib64/ld-linux-x86-64.so.2 ./t mark"),
         ("the loader by a link", f"ln -s /lib64/ld-linux-x86-64.so.2 l && ./l {T} mark"),
-        ("a copy of the loader", f"cp /lib64/ld-linux-x86-64.so.2 l && ./l {T} mark"),
-        ("a copy of the loader that cannot be read", f"cp /lib64/ld-linux-x86-64.so.2 l && "
-         f"chmod 111 l && ./l {T} mark"),
         ("#!", f"printf '#!{T}\\n' > s; chmod +x s; ./s mark"),
         ("an argument of #!", f"printf '#!{T} mark\\n' > s; chmod +x s; ./s"),
         ("#! of a #!", f"printf '#!{T} mark\\n' > s; printf '#!./s\\n' > t; chmod +x s t; ./t"),

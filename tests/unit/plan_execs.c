@@ -141,6 +141,8 @@ static void test_the_loader(void)
 		{ NULL, "ld-musl-x86_64.so.1 --preload=x rm -rf /", RM },
 		{ NULL, "ld.so --argv0 rm ./copy -rf /", RM },
 		{ NULL, "ld.so ld.so rm -rf /", RM },
+		{ NULL, "ld.so ld.so ld.so ld.so ld.so ld.so x", RM },
+		{ NULL, "ld.so ld.so x", NULL },
 		{ "/usr/lib/ld-linux-aarch64.so.1", "x rm -rf /", RM },
 		/* a link may lead anywhere, and to another loader */
 		{ NULL, "ld.so ./link -rf /", RM },
