@@ -42,7 +42,7 @@ bool command_glob(struct str pattern, struct str text, bool is_prefix)
 	return is_prefix || text.n == n;
 }
 
-static bool is_name_char(char c)
+bool command_is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -51,7 +51,7 @@ bool command_is_assignment(struct str word)
 {
 	size_t n = 0;
 
-	while (n < word.n && is_name_char(word.s[n]))
+	while (n < word.n && command_is_name_char(word.s[n]))
 		n++;
 	if (!n || isdigit((unsigned char)word.s[0]))
 		return false;

@@ -180,7 +180,7 @@ static bool find_operand(const struct comparison *c, struct str want, size_t *at
 		    !command_operand_matches(&c->place, want, c->argv[i]) :
 		    !holds_value(c, c->argv[i], want))
 			continue;
-		*at = i + is_operand;
+		*at = i + (is_operand || str_is(want, "*"));
 		return true;
 	}
 	return false;
@@ -192,7 +192,7 @@ static bool is_part_of_git(const struct comparison *c, struct str part)
 {
 	static const char *const valued[] = { "-C", "-c", "--git-dir", "--work-tree", "--namespace",
 					      "--super-prefix", "--config-env", "--attr-source",
-					      NULL };
+					      "--shallow-file", NULL };
 	size_t i = 1;
 
 	while (i < c->n && is_option(c->argv[i]))

@@ -87,17 +87,6 @@ static bool begins(struct str want, struct str word)
 	       (str_ends(want, "/") && command_glob(without_slash(want), word, false));
 }
 
-/* Both without detours.  A rule that begins with `*` is not above the working directory. */
-static bool matches_plain(struct str want, struct str word)
-{
-	cleanup_path struct path wanted = { 0 }, given = { 0 };
-
-	if (!normalise(STR(""), want, &wanted) || !normalise(STR(""), word, &given))
-		return true;
-	return str_starts(wanted.is, "/") == str_starts(given.is, "/") &&
-	       is_upward(wanted.is) == is_upward(given.is) && begins(wanted.is, given.is);
-}
-
 /* Is the path an entry of PLACE, which ends with a slash, or below one? */
 static bool is_below(struct str path, struct str place)
 {
@@ -105,34 +94,39 @@ static bool is_below(struct str path, struct str place)
 	return path.n > 1 && command_glob(place, path, true);
 }
 
-/* A relative operand of a command that runs in CWD.  A command that already runs below the
- * named directory may go on there: else `rm -rf /` would be every removal. */
-static bool matches_from(struct str cwd, struct str want, struct str word)
+/* A command that already runs below the directory that the rule names (as /srv, /srv/ or all
+ * entries of it) may go on there: else `rm -rf /` would be every removal. */
+static bool goes_on_below(struct str cwd, struct path *wanted, struct str word)
 {
-	cleanup_path struct path wanted = { 0 }, given = { 0 };
-	struct str place;
+	struct str place = wanted->is;
 
-	if (str_eq(cwd, COMMAND_CWD_LOST))
-		return !normalise(STR(""), word, &given) || is_upward(given.is);
-	if (!normalise(STR(""), want, &wanted) || !normalise(cwd, word, &given))
-		return true;
-	if (!begins(wanted.is, given.is))
-		return false;
-	/* Of /srv, /srv/ and all entries of it. */
-	place = wanted.is;
 	if (str_ends(place, "/*"))
 		place.n--;
 	else if (!str_ends(place, "/"))
-		wanted.text[place.n++] = '/';
-	return !is_below(cwd, place) || !is_below(given.is, place);
+		wanted->text[place.n++] = '/';
+	return is_below(cwd, place) && is_below(word, place);
 }
 
+/* Without detours.  A relative operand is found below an absolute word of the rule from the
+ * working directory; a rule that begins with `*` is not above that. */
 static bool matches_path(const struct command_place *place, struct str want, struct str word)
 {
-	return ((str_find(want, '/') < want.n || str_find(word, '/') < word.n) &&
-		matches_plain(want, word)) ||
-	       (place->cwd.n && str_starts(want, "/") && !str_starts(word, "/") &&
-		matches_from(place->cwd, want, word));
+	bool is_from_cwd = str_starts(want, "/") && !str_starts(word, "/");
+	struct str base = is_from_cwd ? place->cwd : STR("");
+	cleanup_path struct path wanted = { 0 }, given = { 0 };
+
+	if (is_from_cwd ? !base.n :
+			  str_find(want, '/') == want.n && str_find(word, '/') == word.n)
+		return false;
+	if (str_eq(base, COMMAND_CWD_LOST))
+		base = STR("");
+	if (!normalise(STR(""), want, &wanted) || !normalise(base, word, &given))
+		return true;
+	if (is_from_cwd && !base.n)
+		return is_upward(given.is);
+	return str_starts(wanted.is, "/") == str_starts(given.is, "/") &&
+	       is_upward(wanted.is) == is_upward(given.is) && begins(wanted.is, given.is) &&
+	       !(is_from_cwd && goes_on_below(base, &wanted, given.is));
 }
 
 /* The home directory itself, not what is in it. */

@@ -7,6 +7,8 @@
 /* Does `text` match `pattern`, where `*` stands for any bytes?  With `is_prefix` it is
  * enough that the text begins so.  Linear in the text. */
 bool command_glob(struct str pattern, struct str text, bool is_prefix);
+/* Of a shell's variable. */
+bool command_is_name_char(char c);
 /* NAME=value, which a shell takes for itself. */
 bool command_is_assignment(struct str word);
 /* The words of the rule from `first` on, against those of the command from 1 on. */

@@ -237,11 +237,6 @@ static void read_substitution(struct reading *r, int until)
 	r->n_out += output.n;
 }
 
-static bool is_name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static void read_dollar(struct reading *r, bool is_quoted)
 {
 	r->at++;
@@ -257,8 +252,11 @@ static void read_dollar(struct reading *r, bool is_quoted)
 	} else if (next_is(r, "'") && !is_quoted) {
 		r->at = r->end;
 		put(r, '\0');
-	} else if (r->at < r->end && (is_name_char(*r->at) || memchr("@*#?$!-", *r->at, 7))) {
-		for (r->at++; is_name_char(r->at[-1]) && r->at < r->end && is_name_char(*r->at);)
+	} else if (r->at < r->end &&
+		   (command_is_name_char(*r->at) || memchr("@*#?$!-", *r->at, 7))) {
+		bool is_name = command_is_name_char(*r->at++);
+
+		while (is_name && r->at < r->end && command_is_name_char(*r->at))
 			r->at++;
 		put(r, '\0');
 	} else if (!next_is(r, "\"") || is_quoted) {

@@ -1,15 +1,16 @@
-/* Executions: judged by the reader before they go on, and once more when the
- * new program stands there.
+/* Executions against blocked commands: checked before the kernel executes, and again when the
+ * new image is there.
  *
- * The first look gives the caller an error it can show.  It reads memory that
- * others may change until the kernel reads it again, so it is no wall.  The
- * wall is the second: the reader traces the caller over the execution, and what
- * the kernel then has of it (arguments, file, the script that was named) is in
- * memory that is new.  What is blocked is killed before its first instruction.
- * Where somebody inside traces the caller already (processes.debug), nobody
- * else can, and there is only the first look: GAP.
+ * The first check gives the caller EACCES.  It reads memory that other threads may change
+ * until the kernel reads it, so it is no wall.  The second check is: the reader traces the
+ * caller over the execution and reads what the kernel made of it (arguments, file, the script
+ * that was named) from memory that no other process has yet.  A process that a rule matches is
+ * killed before its first instruction.
  *
- * Nobody inside sees us trace: the tracer is in another pid namespace.
+ * GAP: a caller that another process inside traces (processes.debug) cannot be traced again.
+ * It is checked once.
+ *
+ * Processes inside do not see that they are traced: the tracer is in another pid namespace.
  */
 #include "super/guard_priv.h"
 

@@ -215,6 +215,8 @@ static void test_options_are_a_set_of_letters(void)
 		{ "find -delete", "find del ! -name -- -delete",
 		  "find . -type d -empty -name let" },
 		{ "curl *", "curl -Kc", "curl" },
+		{ "curl * *", "curl -K c", "curl -Kc" },
+		{ "git push", "git --shallow-file x push", "git --git-dir push x" },
 		{ "dd if=", "dd of=x if=/dev/zero", "dd of=x" },
 		{ "git push", "git -C x -c a=b --no-pager push", "git stash push" },
 		{ "git push", "/usr/lib/git-core/git-push x", "git -C push status" },
