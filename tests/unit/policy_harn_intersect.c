@@ -122,6 +122,7 @@ static void test_capabilities(void)
 	gives(ceiling, "{}", "'capabilities':{'workspace':['read_text','list']}");
 	gives("{}", "{'capabilities':{'net':['get']}}", "'capabilities':{'net':['get']}");
 	gives(ceiling, "{'capabilities':{'workspace':[]}}", "'capabilities':{'workspace':[]}");
+	exceeds(ceiling, "{'capabilities':{'workspace':null}}", "requested: capabilities is null");
 	exceeds(ceiling, "{'capabilities':{'workspace':['write_text','list','delete']}}",
 		"requested capability operations exceed host ceiling: workspace.write_text,delete");
 	exceeds("{'capabilities':{'workspace':[]}}", "{'capabilities':{'workspace':['read_text']}}",

@@ -23,6 +23,43 @@ enum harn_level {
 /* Words of side_effect_level; ends with NULL in the place of HARN_UNBOUNDED. */
 extern const char *const harn_level_words[N_HARN_LEVELS];
 
+/* How a key's value is checked. */
+enum harn_form {
+	FORM_STRING,
+	FORM_PROFILE,
+	FORM_LEVEL,
+	FORM_STRINGS,
+	FORM_PRESETS,
+	FORM_ROOTS,
+	FORM_COUNT,
+	FORM_FLAG,
+	FORM_TABLE,
+	FORM_CONSTRAINTS, /* an array of tables */
+	FORM_OPERATIONS,  /* names with lists of strings */
+	FORM_ANY,	  /* checked by its reader, or copied as it is */
+	N_HARN_FORMS
+};
+
+/* When the result of intersect has a key. */
+enum harn_shown { SHOWN_ALWAYS, SHOWN_SAID, SHOWN_FILLED, SHOWN_AS_TABLE };
+
+enum harn_key {
+#define HARN(id, ...)	K_##id,
+#include "policy/dialect/harn.def"
+#undef HARN
+	N_HARN_KEYS
+};
+
+struct harn_row {
+	const char *key;
+	bool of_process;	/* stands in process_sandbox */
+	enum harn_form form;
+	enum harn_shown shown;
+	const char *excess;
+};
+
+extern const struct harn_row harn_rows[N_HARN_KEYS];
+
 /* The note that the rules of block_private carry (match.c looks for it). */
 #define HARN_PRIVATE_NOTE "block_private"
 

@@ -89,66 +89,15 @@ bool harn_is_loader_variable(struct str name)
 
 /* ---- the shape of a text ------------------------------------------------ */
 
-enum form {
-	FORM_STRING,
-	FORM_STRINGS,
-	FORM_COUNT,
-	FORM_FLAG,
-	FORM_TABLE,
-	FORM_TABLES,	 /* an array of them */
-	FORM_OPERATIONS, /* names with lists of strings */
-	FORM_LATER,	 /* whoever reads it looks */
-	N_FORMS
+#define TOP	false
+#define PROCESS	true
+const struct harn_row harn_rows[] = {
+#define HARN(id, table, key, form, meet, shown, excess) \
+	[K_##id] = { key, table, FORM_##form, SHOWN_##shown, excess },
+#include "policy/dialect/harn.def"
+#undef HARN
 };
-
-struct key {
-	const char *name;
-	enum form form;
-};
-
-static const struct key top_keys[] = {
-	{ "tools", FORM_STRINGS },
-	{ "tools_restricted", FORM_FLAG },
-	{ "capabilities", FORM_OPERATIONS },
-	{ "capabilities_restricted", FORM_FLAG },
-	{ "workspace_roots", FORM_STRINGS },
-	{ "workspace_roots_restricted", FORM_FLAG },
-	{ "read_only_roots", FORM_STRINGS },
-	{ "side_effect_level", FORM_STRING },
-	{ "recursion_limit", FORM_COUNT },
-	{ "tool_arg_constraints", FORM_TABLES },
-	{ "tool_annotations", FORM_TABLE },
-	{ "sandbox_profile", FORM_STRING },
-	{ "process_sandbox", FORM_TABLE },
-	{ "egress", FORM_LATER },
-	{ "network", FORM_LATER },
-	{ "limits", FORM_LATER },
-	{ "env", FORM_LATER },
-	{ "env_mode", FORM_LATER },
-	{ "env_remove", FORM_LATER },
-};
-
-static const struct key process_keys[] = {
-	{ "presets", FORM_STRINGS },
-	{ "read_roots", FORM_STRINGS },
-	{ "write_roots", FORM_STRINGS },
-	{ "read_deny_roots", FORM_STRINGS },
-	{ "allow_tcp_loopback", FORM_FLAG },
-	{ "unix_socket_roots", FORM_STRINGS },
-	{ "allow_process_self_introspection", FORM_FLAG },
-	{ "allow_child_workspace_write", FORM_FLAG },
-	{ "netns_launcher_path", FORM_STRING },
-	{ "process_network_proxy", FORM_LATER },
-};
-
-static const struct key constraint_keys[] = {
-	{ "tool", FORM_STRING },
-	{ "arg_patterns", FORM_STRINGS },
-	{ "arg_key", FORM_STRING },
-};
-
-#define MAX_KEYS 32
-static_assert(ARRAY_SIZE(top_keys) < MAX_KEYS, "more keys than check_table() has room for");
+static_assert(ARRAY_SIZE(harn_rows) == N_HARN_KEYS, "a key without its row");
 
 static int take_nothing(struct reader *r UNUSED, struct str text UNUSED, struct place at UNUSED,
 			void *arg UNUSED)
@@ -156,27 +105,13 @@ static int take_nothing(struct reader *r UNUSED, struct str text UNUSED, struct 
 	return 0;
 }
 
-static void check_table(struct reader *r, const struct value *table, const struct key *keys,
-			size_t n, const char *where);
-
 static void check_members(struct reader *r, const struct value *v, const char *key)
 {
 	if (!read_expect(r, v, VALUE_TABLE, key))
 		return;
 	for (size_t i = 0; i < v->table.n; i++)
-		if (v->table.members[i].value.kind != VALUE_NULL &&
-		    harn_check_size(r, &v->table.members[i].value, key))
+		if (harn_check_size(r, &v->table.members[i].value, key))
 			read_strings(r, &v->table.members[i].value, key, take_nothing, NULL);
-}
-
-static void check_constraints(struct reader *r, const struct value *v, const char *key)
-{
-	if (!read_expect(r, v, VALUE_ARRAY, key))
-		return;
-	for (size_t i = 0; i < v->array.n; i++)
-		if (read_expect(r, &v->array.items[i], VALUE_TABLE, key))
-			check_table(r, &v->array.items[i], constraint_keys,
-				    ARRAY_SIZE(constraint_keys), " in tool_arg_constraints");
 }
 
 bool harn_check_size(struct reader *r, const struct value *v, const char *key)
@@ -190,78 +125,99 @@ bool harn_check_size(struct reader *r, const struct value *v, const char *key)
 	return false;
 }
 
-static void check_form(struct reader *r, const struct value *v, const struct key *key)
+static void check_constraints(struct reader *r, const struct value *v, const char *key)
 {
-	static const enum value_kind kinds[N_FORMS] = { [FORM_STRING] = VALUE_STRING,
-							[FORM_COUNT] = VALUE_INT,
-							[FORM_FLAG] = VALUE_BOOL,
-							[FORM_TABLE] = VALUE_TABLE };
+	static const char *const known[] = { "tool", "arg_key", "arg_patterns", NULL };
 
-	if (key->form == FORM_LATER || !harn_check_size(r, v, key->name))
+	if (!read_expect(r, v, VALUE_ARRAY, key))
 		return;
-	switch (key->form) {
-	case FORM_STRINGS:
-		read_strings(r, v, key->name, take_nothing, NULL);
-		return;
-	case FORM_OPERATIONS:
-		check_members(r, v, key->name);
-		return;
-	case FORM_TABLES:
-		check_constraints(r, v, key->name);
-		return;
-	default:
-		if (read_expect(r, v, kinds[key->form], key->name) && key->form == FORM_COUNT &&
-		    v->integer < 0)
-			diag_error(r->diags, reader_at(r, v), "%s is negative; write 0 or more",
-				   key->name);
+	for (size_t i = 0; i < v->array.n; i++) {
+		const struct value *one = &v->array.items[i];
+		const struct value *patterns = harn_get(one, "arg_patterns");
+
+		if (!read_expect(r, one, VALUE_TABLE, key))
+			continue;
+		for (size_t k = 0; k < 2; k++)
+			if (harn_get(one, known[k]))
+				read_expect(r, harn_get(one, known[k]), VALUE_STRING, known[k]);
+		if (patterns && harn_check_size(r, patterns, "arg_patterns"))
+			read_strings(r, patterns, "arg_patterns", take_nothing, NULL);
+		read_check_keys(r, one, known, " in tool_arg_constraints");
 	}
-}
-
-static void check_table(struct reader *r, const struct value *table, const struct key *keys,
-			size_t n, const char *where)
-{
-	const char *known[MAX_KEYS] = { NULL };
-
-	for (size_t i = 0; i < n; i++) {
-		const struct value *v = harn_get(table, keys[i].name);
-
-		known[i] = keys[i].name;
-		if (v)
-			check_form(r, v, &keys[i]);
-	}
-	read_check_keys(r, table, known, where);
 }
 
 /* Is the string at `key` one of the words?  If not, says it as Harn does. */
 static void check_word(struct reader *r, const struct value *v, const char *key,
 		       const char *const *words, const char *expected)
 {
-	if (!v || v->kind != VALUE_STRING)
+	if (v->kind == VALUE_STRING && !str_is_one_of(v->string, words))
+		diag_error(r->diags, reader_at(r, v), "unknown %s \"%.*s\"; expected one of %s",
+			   key, STR_FMT(v->string), expected);
+}
+
+static void check_words(struct reader *r, const struct value *v, const struct harn_row *row)
+{
+	if (row->form == FORM_PROFILE)
+		check_word(r, v, row->key, field_words(KIND_PROFILE),
+			   "\"unrestricted\", \"worktree\", \"os_hardened\", \"wasi\"");
+	if (row->form == FORM_LEVEL)
+		check_word(r, v, row->key, harn_level_words,
+			   "\"none\", \"read_only\", \"workspace_write\", \"process_exec\", "
+			   "\"network\", \"desktop_control\"");
+	for (size_t i = 0; row->form == FORM_PRESETS && v->kind == VALUE_ARRAY && i < v->array.n;
+	     i++)
+		check_word(r, &v->array.items[i], "preset", field_words(KIND_PRESETS),
+			   "\"system_runtime\", \"developer_toolchains\", "
+			   "\"package_manager_config\", \"user_temp\"");
+}
+
+static void check_form(struct reader *r, const struct value *v, const struct harn_row *row)
+{
+	static const enum value_kind kinds[N_HARN_FORMS] = {
+		[FORM_STRING] = VALUE_STRING,	[FORM_PROFILE] = VALUE_STRING,
+		[FORM_LEVEL] = VALUE_STRING,	[FORM_STRINGS] = VALUE_ARRAY,
+		[FORM_PRESETS] = VALUE_ARRAY,	[FORM_ROOTS] = VALUE_ARRAY,
+		[FORM_COUNT] = VALUE_INT,	[FORM_FLAG] = VALUE_BOOL,
+		[FORM_TABLE] = VALUE_TABLE,
+	};
+
+	if (row->form == FORM_ANY || !harn_check_size(r, v, row->key))
 		return;
-	for (; *words; words++)
-		if (str_is(v->string, *words))
-			return;
-	diag_error(r->diags, reader_at(r, v), "unknown %s \"%.*s\"; expected one of %s", key,
-		   STR_FMT(v->string), expected);
+	if (row->form == FORM_OPERATIONS)
+		check_members(r, v, row->key);
+	else if (row->form == FORM_CONSTRAINTS)
+		check_constraints(r, v, row->key);
+	else if (kinds[row->form] == VALUE_ARRAY)
+		read_strings(r, v, row->key, take_nothing, NULL);
+	else if (read_expect(r, v, kinds[row->form], row->key) && row->form == FORM_COUNT &&
+		 v->integer < 0)
+		diag_error(r->diags, reader_at(r, v), "%s is negative; write 0 or more", row->key);
+	check_words(r, v, row);
+}
+
+static void check_rows(struct reader *r, const struct value *table, bool of_process,
+		       const char *where)
+{
+	const char *known[N_HARN_KEYS + 1] = { NULL };
+	size_t n = 0;
+
+	for (int k = 0; k < N_HARN_KEYS; k++) {
+		const struct value *v = harn_get(table, harn_rows[k].key);
+
+		if (harn_rows[k].of_process != of_process)
+			continue;
+		known[n++] = harn_rows[k].key;
+		if (v)
+			check_form(r, v, &harn_rows[k]);
+	}
+	read_check_keys(r, table, known, where);
 }
 
 void harn_check(struct reader *r, const struct value *root)
 {
 	const struct value *process = harn_get(root, "process_sandbox");
-	const struct value *presets = harn_list(process, "presets");
 
-	check_table(r, root, top_keys, ARRAY_SIZE(top_keys), "");
+	check_rows(r, root, false, "");
 	if (process && process->kind == VALUE_TABLE)
-		check_table(r, process, process_keys, ARRAY_SIZE(process_keys),
-			    " in process_sandbox");
-	check_word(r, harn_get(root, "sandbox_profile"), "sandbox_profile",
-		   field_words(KIND_PROFILE),
-		   "\"unrestricted\", \"worktree\", \"os_hardened\", \"wasi\"");
-	check_word(r, harn_get(root, "side_effect_level"), "side_effect_level", harn_level_words,
-		   "\"none\", \"read_only\", \"workspace_write\", \"process_exec\", \"network\", "
-		   "\"desktop_control\"");
-	for (size_t i = 0; presets && i < presets->array.n; i++)
-		check_word(r, &presets->array.items[i], "preset", field_words(KIND_PRESETS),
-			   "\"system_runtime\", \"developer_toolchains\", "
-			   "\"package_manager_config\", \"user_temp\"");
+		check_rows(r, process, true, " in process_sandbox");
 }
