@@ -106,9 +106,9 @@ int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *r
 		       struct cordon_err *err);
 /* The JSON Schema of the native dialect. */
 int cordon_policy_schema(struct cordon_answer *ret, struct cordon_err *err);
-/* The one file of the request, written in another dialect. */
-int cordon_policy_convert(const struct cordon_request *req, const char *to,
-			  struct cordon_answer *ret, struct cordon_err *err);
+/* The one file of the request, of any dialect, as a cordon.toml. */
+int cordon_policy_convert(const struct cordon_request *req, struct cordon_answer *ret,
+			  struct cordon_err *err);
 /* The strictest of two files: the first is the ceiling.  yes: it exists. */
 int cordon_policy_intersect(const struct cordon_request *req, struct cordon_answer *ret,
 			    struct cordon_err *err);

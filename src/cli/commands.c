@@ -205,20 +205,13 @@ int cmd_diff(const struct args *args)
 
 int cmd_convert(const struct args *args)
 {
-	struct cordon_request req = CORDON_REQUEST;
-	struct cordon_answer answer = { 0 };
-	struct cordon_err err;
+	const char *to = args_has(args, OPT_TO) ? args_value(args, OPT_TO) : "cordon";
 	int bad = need_words(args, 1, 1);
 
-	if (bad)
-		return bad;
-	if (!args_has(args, OPT_TO))
-		return say_usage("policy convert takes --to DIALECT");
-	req.files = args->words;
-	req.n_files = 1;
-	req.dialect = args_value(args, OPT_DIALECT);
-	return say_answer(cordon_policy_convert(&req, args_value(args, OPT_TO), &answer, &err),
-			  &answer, &err);
+	if (!bad && strcmp(to, "cordon") != 0)
+		return say_usage("--to %s: policy convert writes cordon.toml only; leave --to out",
+				 to);
+	return bad ? bad : ask(args, cordon_policy_convert);
 }
 
 int cmd_match(const struct args *args)

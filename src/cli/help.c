@@ -114,7 +114,7 @@ static void print_bash(FILE *out)
 	print_second("\t\t", ")\n\t\t\tCOMPREPLY=($(compgen -W \"",
 		     "\" -- \"$cur\"))\n\t\t\treturn;;\n", out);
 	fputs("\t\tesac\n\tfi\n"
-	      "\tcase $prev in\n\t--dialect|--to)\n\t\tCOMPREPLY=($(compgen -W \"", out);
+	      "\tcase $prev in\n\t--dialect)\n\t\tCOMPREPLY=($(compgen -W \"", out);
 	print_dialects(out);
 	fputs("\" -- \"$cur\"))\n\t\treturn;;\n\tesac\n"
 	      "\tif [[ $cur != -* ]]; then\n\t\tCOMPREPLY=($(compgen -f -- "

@@ -34,7 +34,7 @@ static const char *read_env(const char *name)
 	return getenv(name);
 }
 
-int dialect_check(const char *option, const char *name, struct cordon_err *err)
+static int check_dialect(const char *name, struct cordon_err *err)
 {
 	cleanup_buf struct buf names = BUF(256);
 
@@ -43,7 +43,7 @@ int dialect_check(const char *option, const char *name, struct cordon_err *err)
 	for (size_t i = 0; dialects[i]; i++)
 		buf_printf(&names, "%s%s", !i ? "" : dialects[i + 1] ? ", " : " or ",
 			   dialects[i]->name);
-	return err_set(err, CORDON_E_USAGE, "%s: '%s' is not a dialect; write %s", option, name,
+	return err_set(err, CORDON_E_USAGE, "--dialect: '%s' is not a dialect; write %s", name,
 		       buf_text(&names));
 }
 
@@ -58,7 +58,7 @@ int composition_init(struct composition *c, const struct cordon_request *req,
 		return err_set(err, CORDON_E_USAGE,
 			       "the request is of another version of cordon.h");
 	/* Also where no file is read: a misspelt option is never silent. */
-	if (req->dialect && dialect_check("--dialect", req->dialect, err) < 0)
+	if (req->dialect && check_dialect(req->dialect, err) < 0)
 		return -1;
 	if (!known && (!req->cwd || req->cwd[0] != '/'))
 		return err_sys(err, CORDON_E_SETUP, "cannot tell the current directory");

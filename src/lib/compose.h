@@ -43,9 +43,6 @@ bool compose_is_replaceable(const struct composition *c, const char *path);
 /* The user's ceiling, below HOME. */
 #define USER_CEILING	".config/cordon/cordon.toml"
 
-/* Is there a dialect of this name?  `option` is what named it. */
-int dialect_check(const char *option, const char *name, struct cordon_err *err) MUST_USE;
-
 int composition_init(struct composition *c, const struct cordon_request *req,
 		     struct cordon_err *err) MUST_USE;
 void composition_release(struct composition *c);

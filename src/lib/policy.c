@@ -49,24 +49,19 @@ int cordon_policy_schema(struct cordon_answer *ret, struct cordon_err *err)
 	return ret->text ? 0 : err_nomem(err);
 }
 
-int cordon_policy_convert(const struct cordon_request *req, const char *to,
-			  struct cordon_answer *ret, struct cordon_err *err)
+int cordon_policy_convert(const struct cordon_request *req, struct cordon_answer *ret,
+			  struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
-	const struct dialect *d = dialect_find(to);
 	int rc;
 
-	if (composition_init(&c, req, err) < 0 || need_files(req, 1, 1, err) < 0 ||
-	    dialect_check("--to", to, err) < 0)
+	if (composition_init(&c, req, err) < 0 || need_files(req, 1, 1, err) < 0)
 		return -1;
 	rc = compose_files(&c, req, NULL);
-	if (rc < 0)
-		return answer_fill(ret, false, NULL, &c, rc, err);
-	/* What cannot be said is an answer (no), not a failure to answer. */
-	if (d->write(&c.policy, &out, &c.diags) < 0 || c.diags.n_errors)
-		return answer_fill(ret, false, NULL, &c, 0, err);
-	return answer_fill(ret, true, &out, &c, 0, err);
+	if (rc == 0)
+		policy_print(&c.policy, false, &out);
+	return answer_fill(ret, rc == 0, &out, &c, rc, err);
 }
 
 /* Two texts of one dialect that composes by its own rules. */

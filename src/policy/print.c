@@ -21,7 +21,8 @@ static void print_toml_char(struct str text, uint32_t c, struct buf *out)
 		buf_str(out, text);
 }
 
-void print_toml_string(struct str s, struct buf *out)
+/* A TOML basic string. */
+static void print_toml_string(struct str s, struct buf *out)
 {
 	uint32_t c;
 

@@ -19,8 +19,6 @@ void value_print_plain(enum field_id id, const struct field_value *v, struct buf
  * set appear as comments with their defaults when `defaults` is true. */
 void policy_print(const struct policy *p, bool defaults, struct buf *out);
 void policy_print_json(const struct policy *p, struct json_out *out);
-/* A TOML basic string. */
-void print_toml_string(struct str s, struct buf *out);
 /* Is this the entry of a read list that a writable root already grants? */
 bool print_skips(const struct section *s, enum field_id id, const struct item *item);
 

@@ -40,7 +40,7 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 }
 
 @test "a missing file is exit 2" {
-	for command in "check" "policy show" "policy convert --to srt" "policy diff none" \
+	for command in "check" "policy show" "policy convert" "policy diff none" \
 		"policy intersect none" "trial --check" "explain --policy"; do
 		cordon $command none
 		is "$status" 2
@@ -138,7 +138,7 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 @test "an unknown dialect" {
 	: >f
 	for command in "check --dialect x f" "policy show --dialect x f" \
-		"policy convert --to x f"; do
+		"policy convert --dialect x f"; do
 		cordon $command
 		is "$status" 2
 		has "$err" "'x' is not a dialect; write cordon, ai-harness, "

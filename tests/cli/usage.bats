@@ -142,11 +142,9 @@ load place
 	usage_error "policy intersect takes CEILING FILE"
 	cordon policy diff a b c
 	usage_error "policy diff takes A B"
-	cordon policy convert --to srt
-	usage_error "policy convert takes --to DIALECT FILE"
+	cordon policy convert
+	usage_error "policy convert takes FILE"
 	touch a
-	cordon policy convert a
-	usage_error "policy convert takes --to DIALECT"
 	cordon policy match x
 	usage_error "policy match takes --policy FILE"
 	cordon policy match --policy a
@@ -238,7 +236,7 @@ complete_words() {
 	touch a-file
 	is "$(complete_words cordon check a-f)" a-file
 	is "$(complete_words cordon policy convert --t)" --to
-	is "$(complete_words cordon policy convert --to op)" openharness
+	is "$(complete_words cordon policy convert --dialect op)" openharness
 }
 
 @test "an answer that cannot be written is an error" {

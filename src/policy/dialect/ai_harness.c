@@ -7,7 +7,6 @@
  * for what looks like a policy that would be ignored.
  */
 #include "policy/dialect/dialect.h"
-#include "policy/print.h"
 
 static int refuse(struct reader *r, struct str entry, const char *why, struct place at)
 {
@@ -105,73 +104,10 @@ static void ai_harness_read(struct reader *r, const struct value *root)
 	read_strings(r, domains, "network.allowed_domains", take_domain, NULL);
 }
 
-static bool is_everything(const struct host_rule *r)
-{
-	return r->form == HOST_ANY || (r->form == HOST_NET && r->bits == 0);
-}
-
-/* `*` stands for three rules of the model. */
-static bool allows_everything(const struct field_value *v)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->n; i++)
-		n += is_everything(v->items[i].host) && v->items[i].host->port_first == 0;
-	return n == 3;
-}
-
-static int write_domain(const struct item *item, bool everything, struct buf *out,
-			struct diags *diags)
-{
-	static const char *const prefix[N_HOST_FORMS] = {
-		[HOST_BELOW] = "*.", [HOST_AT_OR_BELOW] = ""
-	};
-	const struct host_rule *r = item->host;
-	cleanup_buf struct buf text = BUF(512);
-
-	if (everything && is_everything(r)) {
-		if (r->form == HOST_ANY)
-			buf_puts(out, "    - \"*\"\n");
-		return 0;
-	}
-	host_rule_print(r, &text);
-	if (!prefix[r->form] || r->port_first != 0)
-		return dialect_refuse(&dialect_ai_harness, F_NETWORK_ALLOW, item->at,
-				      buf_text(&text), diags);
-	buf_printf(out, "    - \"%s%.*s\"\n", prefix[r->form], STR_FMT(r->name));
-	return 0;
-}
-
-static int ai_harness_write(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	static const enum field_id sayable[] = { F_NETWORK_MODE, F_NETWORK_ALLOW, N_FIELDS };
-	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
-	const struct field_value *allow = &p->base.f[F_NETWORK_ALLOW];
-	bool everything = allows_everything(allow);
-	int bad = dialect_refuse_others(p, sayable, false, &dialect_ai_harness, diags);
-
-	if (!mode->set)
-		return dialect_refuse(&dialect_ai_harness, F_NETWORK_MODE, mode->at,
-				      "nothing about the network: no block means public", diags);
-	if (mode->number == NETWORK_PUBLIC) {
-		buf_puts(out, "---\n---\n");
-		return bad;
-	}
-	if (mode->number == NETWORK_NONE || !allow->n)
-		return dialect_refuse(&dialect_ai_harness, F_NETWORK_MODE, mode->at,
-				      "that no host may be reached", diags);
-	buf_puts(out, "---\nnetwork:\n  allowed_domains:\n");
-	for (size_t i = 0; i < allow->n; i++)
-		bad |= write_domain(&allow->items[i], everything, out, diags);
-	buf_puts(out, "---\n");
-	return bad;
-}
-
 const struct dialect dialect_ai_harness = {
 	.name = "ai-harness",
 	.about = "the front matter of harness.md",
 	.style = STYLE_AI_HARNESS,
 	.parse = yaml_parse_front_matter,
 	.read = ai_harness_read,
-	.write = ai_harness_write,
 };

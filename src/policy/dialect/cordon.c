@@ -1,6 +1,5 @@
 /* The native dialect: cordon.toml, straight from the field table. */
 #include "policy/dialect/dialect.h"
-#include "policy/print.h"
 
 /* The keys that stand directly in [table] ("" is the top): fields and the
  * names of tables. */
@@ -105,17 +104,10 @@ static void cordon_read(struct reader *r, const struct value *root)
 		read_phases(r, phases);
 }
 
-static int cordon_write(const struct policy *p, struct buf *out, struct diags *diags UNUSED)
-{
-	policy_print(p, false, out);
-	return 0;
-}
-
 const struct dialect dialect_cordon = {
 	.name = "cordon",
 	.about = "cordon.toml, the native one",
 	.style = STYLE_NATIVE,
 	.parse = toml_parse,
 	.read = cordon_read,
-	.write = cordon_write,
 };

@@ -93,31 +93,3 @@ const struct dialect *dialect_detect(const struct source *src)
 	}
 	return &dialect_cordon;
 }
-
-int dialect_refuse(const struct dialect *d, enum field_id id, struct place at, const char *what,
-		   struct diags *diags)
-{
-	return diag_error(diags, at, "%s: the %s dialect cannot say %s", fields[id].key, d->name,
-			  what);
-}
-
-int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, bool phases,
-			  const struct dialect *d, struct diags *diags)
-{
-	int bad = 0;
-
-	for (int id = 0; id < N_FIELDS; id++) {
-		size_t i = 0;
-
-		while (sayable[i] != N_FIELDS && sayable[i] != (enum field_id)id)
-			i++;
-		if (p->base.f[id].set && sayable[i] == N_FIELDS &&
-		    !section_implies(&p->base, (enum field_id)id))
-			bad = dialect_refuse(d, (enum field_id)id, p->base.f[id].at, "this field",
-					     diags);
-	}
-	for (size_t i = 0; !phases && i < p->n_phases; i++)
-		bad = diag_error(diags, p->phases[i].at, "phase.%.*s: the %s dialect has no phases",
-				 STR_FMT(p->phases[i].name), d->name);
-	return bad;
-}

@@ -1,8 +1,8 @@
 /* The dialects: one row each.
  *
- * A dialect says how its text is read into the model, how the model is
- * written back, and how it words a refusal.  What a text says and the model
- * cannot hold is an error that names the field, never dropped.
+ * A dialect says how its text is read into the model and how it words a
+ * refusal.  An entry of a text that the model cannot hold is an error that
+ * names the field, never dropped.
  */
 #ifndef POLICY_DIALECT_H
 #define POLICY_DIALECT_H
@@ -21,9 +21,6 @@ struct dialect {
 	/* Read a tree into the reader's policy.  Problems go to the reader;
 	 * read_finish() is the caller's. */
 	void (*read)(struct reader *r, const struct value *root);
-	/* Write a policy of the same meaning, or report each field that this
-	 * dialect cannot say. */
-	int (*write)(const struct policy *p, struct buf *out, struct diags *diags);
 	/* Compose two texts by the dialect's own rules, as JSON; NULL: by the
 	 * model.  On refusal `err` has the dialect's own words. */
 	int (*intersect)(const struct value *ceiling, const struct value *requested,
@@ -46,13 +43,5 @@ void harbor_put_task(struct reader *r, const struct task *t);
 
 /* Add one domain with ai-harness's meaning (--allowed-domain). */
 int dialect_add_domain(struct reader *r, struct str text, struct place at);
-
-/* For writers: report every set field of the base that is not in `sayable`
- * (ends with N_FIELDS), and every phase unless `phases`. */
-int dialect_refuse_others(const struct policy *p, const enum field_id *sayable, bool phases,
-			  const struct dialect *d, struct diags *diags);
-/* Report one thing that dialect `d` cannot say. */
-int dialect_refuse(const struct dialect *d, enum field_id id, struct place at, const char *what,
-		   struct diags *diags);
 
 #endif

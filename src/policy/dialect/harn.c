@@ -355,6 +355,5 @@ const struct dialect dialect_harn = {
 	.style = STYLE_HARN,
 	.parse = json_parse,
 	.read = harn_read,
-	.write = harn_write,
 	.intersect = harn_intersect,
 };

@@ -360,30 +360,22 @@ void harn_read_network(struct reader *r, const struct value *root)
 		r->policy->base.f[ids[i]] = both.base.f[ids[i]];
 }
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- the result of intersect -------------------------------------------- */
 
-static int write_rule(enum field_id id, const struct item *item, struct json_out *out,
-		      struct diags *diags)
+/* Harn's rules are names, what is below a name, and networks; each for one port or all. */
+static void print_rule(struct host_rule rule, struct json_out *out)
 {
-	struct host_rule rule = *item->host;
 	cleanup_buf struct buf text = BUF(512);
-	bool any_port = rule.port_first <= 1 && rule.port_last == UINT16_MAX;
+	bool with_name = rule.form == HOST_AT_OR_BELOW;
 
-	host_rule_print(&rule, &text);
-	if (rule.form == HOST_ANY || (!any_port && rule.port_first != rule.port_last))
-		return dialect_refuse(&dialect_harn, id, item->at, buf_text(&text), diags);
-	if (rule.form == HOST_AT_OR_BELOW) {
-		/* The name, and what is below it. */
-		buf_clear(&text);
+	if (with_name)
 		rule.form = HOST_EXACT;
-		host_rule_print(&rule, &text);
-		json_put_text(out, buf_text(&text));
-		buf_clear(&text);
-		rule.form = HOST_BELOW;
-		host_rule_print(&rule, &text);
-	}
+	host_rule_print(&rule, &text);
 	json_put_text(out, buf_text(&text));
-	return 0;
+	if (!with_name)
+		return;
+	rule.form = HOST_BELOW;
+	print_rule(rule, out);
 }
 
 static bool is_private_note(const struct item *item)
@@ -391,22 +383,17 @@ static bool is_private_note(const struct item *item)
 	return str_is(item->value, HARN_PRIVATE_NOTE);
 }
 
-static int write_rules(const struct section *s, enum field_id id, const char *key,
-		       struct json_out *out, struct diags *diags)
+static void print_rules(const struct field_value *rules, const char *key, struct json_out *out)
 {
-	const struct field_value *v = &s->f[id];
-	int bad = 0;
-
 	json_key(out, key);
 	json_open(out, '[');
-	for (size_t i = 0; i < v->n; i++)
-		if (!is_private_note(&v->items[i]))
-			bad |= write_rule(id, &v->items[i], out, diags);
+	for (size_t i = 0; i < rules->n; i++)
+		if (!is_private_note(&rules->items[i]))
+			print_rule(*rules->items[i].host, out);
 	json_close(out, ']');
-	return bad;
 }
 
-static void write_block(const struct field_value *deny, struct json_out *out)
+static void print_block(const struct field_value *deny, struct json_out *out)
 {
 	static const struct host v4 = { .is_addr = true, .addr = { .b = { 127, 0, 0, 1 } } };
 	static const struct host v6 = { .is_addr = true,
@@ -428,21 +415,19 @@ static void write_block(const struct field_value *deny, struct json_out *out)
 	json_put_bool(out, !has_loopback);
 }
 
-int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags)
+void harn_print_egress(const struct section *s, struct json_out *out)
 {
 	bool closed = s->f[F_NETWORK_MODE].set && s->f[F_NETWORK_MODE].number == NETWORK_ALLOWLIST;
-	int bad = 0;
 
 	if (!closed && !s->f[F_NETWORK_DENY].n)
-		return 0;
+		return;
 	json_key(out, "egress");
 	json_open(out, '{');
 	json_key(out, "default");
 	json_put_text(out, closed ? "deny" : "allow");
 	if (closed)
-		bad |= write_rules(s, F_NETWORK_ALLOW, "allow", out, diags);
-	bad |= write_rules(s, F_NETWORK_DENY, "deny", out, diags);
-	write_block(&s->f[F_NETWORK_DENY], out);
+		print_rules(&s->f[F_NETWORK_ALLOW], "allow", out);
+	print_rules(&s->f[F_NETWORK_DENY], "deny", out);
+	print_block(&s->f[F_NETWORK_DENY], out);
 	json_close(out, '}');
-	return bad;
 }

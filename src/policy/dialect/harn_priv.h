@@ -1,4 +1,4 @@
-/* What the reader, the writer and the intersect of Harn's policies share.
+/* What the reader and the intersect of Harn's policies share.
  *
  * A text is a CapabilityPolicy in JSON; null and an absent key mean the same.
  */
@@ -93,14 +93,12 @@ void harn_read_rest(struct reader *r, const struct value *root);
 /* egress and network of it (harn_net.c). */
 void harn_read_network(struct reader *r, const struct value *root);
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- intersect ---------------------------------------------------------- */
 
-/* The members that harn_read_rest() reads. */
-int harn_write_rest(const struct section *s, struct json_out *out, struct diags *diags);
+/* The members that harn_read_rest() reads, of what two such policies have in common. */
+void harn_print_rest(const struct section *s, struct json_out *out);
 /* "egress" of it, where there is something to say (harn_net.c). */
-int harn_write_egress(const struct section *s, struct json_out *out, struct diags *diags);
-int harn_write(const struct policy *p, struct buf *out, struct diags *diags);
-
+void harn_print_egress(const struct section *s, struct json_out *out);
 int harn_intersect(const struct value *ceiling, const struct value *requested, struct json_out *out,
 		   struct cordon_err *err);
 

@@ -1,4 +1,4 @@
-/* The sections beside Harn's capabilities, read and written: limits and env here,
+/* The sections beside Harn's capabilities, read and printed: limits and env here,
  * egress and network in harn_net.c.
  */
 #include "policy/dialect/harn_priv.h"
@@ -129,108 +129,67 @@ void harn_read_rest(struct reader *r, const struct value *root)
 	read_env(r, root);
 }
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- the result of intersect -------------------------------------------- */
 
-static int refuse(const struct section *s, enum field_id id, const char *what, struct diags *diags)
+static void print_limits(const struct section *s, struct json_out *out)
 {
-	return dialect_refuse(&dialect_harn, id, s->f[id].at, what, diags);
-}
+	const struct field_value *time = &s->f[F_LIMITS_TIMEOUT];
+	const struct field_value *memory = &s->f[F_LIMITS_MEMORY], *cpus = &s->f[F_LIMITS_CPUS];
 
-static int write_limit(const struct section *s, enum field_id id, int64_t unit, const char *key,
-		       struct json_out *out, struct diags *diags)
-{
-	const struct field_value *v = &s->f[id];
-
-	if (!v->set)
-		return 0;
-	if (v->number == LIMIT_NONE || (v->number % unit && id != F_LIMITS_TIMEOUT))
-		return refuse(s, id, "this value", diags);
-	json_key(out, key);
-	if (v->number % unit)
-		json_put_real(out, (double)v->number / (double)unit);
-	else
-		json_put_int(out, v->number / unit);
-	return 0;
-}
-
-static int write_limits(const struct section *s, struct json_out *out, struct diags *diags)
-{
-	int bad = 0;
-
-	if (!s->f[F_LIMITS_TIMEOUT].set && !s->f[F_LIMITS_MEMORY].set && !s->f[F_LIMITS_CPUS].set)
-		return 0;
+	if (!time->set && !memory->set && !cpus->set)
+		return;
 	json_key(out, "limits");
 	json_open(out, '{');
-	bad |= write_limit(s, F_LIMITS_TIMEOUT, 1000, "wall_time", out, diags);
-	bad |= write_limit(s, F_LIMITS_MEMORY, MB, "memory_mb", out, diags);
-	bad |= write_limit(s, F_LIMITS_CPUS, 1, "cpu_count", out, diags);
-	json_close(out, '}');
-	return bad;
-}
-
-/* Is the variable left out whatever env says?  Then env need not say it. */
-static bool is_stripped(const struct section *s, struct str name)
-{
-	const struct field_value *strip = &s->f[F_ENV_STRIP];
-
-	for (size_t i = 0; i < strip->n; i++)
-		if (str_glob(strip->items[i].text, name))
-			return true;
-	return false;
-}
-
-static int write_variables(const struct section *s, struct json_out *out, struct diags *diags)
-{
-	const struct field_value *set = &s->f[F_ENV_SET];
-	int bad = 0;
-
-	json_key(out, "env");
-	json_open(out, '{');
-	for (size_t i = 0; i < set->n; i++) {
-		const struct item *item = &set->items[i];
-
-		if (is_stripped(s, item->text))
-			continue;
-		if (harn_is_loader_variable(item->text) ||
-		    memmem(item->value.s, item->value.n, "${", 2))
-			bad = refuse(s, F_ENV_SET, item->text.s, diags);
-		json_key_str(out, item->text);
-		json_put_str(out, item->value);
+	if (time->set) {
+		json_key(out, "wall_time");
+		if (time->number % 1000)
+			json_put_real(out, (double)time->number / 1000);
+		else
+			json_put_int(out, time->number / 1000);
+	}
+	if (memory->set) {
+		json_key(out, "memory_mb");
+		json_put_int(out, memory->number / MB);
+	}
+	if (cpus->set) {
+		json_key(out, "cpu_count");
+		json_put_int(out, cpus->number);
 	}
 	json_close(out, '}');
-	return bad;
 }
 
-static int write_env(const struct section *s, struct json_out *out, struct diags *diags)
+static void print_env(const struct section *s, struct json_out *out)
 {
-	const struct field_value *pass = &s->f[F_ENV_PASS], *strip = &s->f[F_ENV_STRIP];
-	int bad = 0;
+	const struct field_value *set = &s->f[F_ENV_SET], *strip = &s->f[F_ENV_STRIP];
+	bool replace = !s->f[F_ENV_PASS].n;
 
-	if (!pass->set)
-		bad = refuse(s, F_ENV_PASS, "nothing: every variable would be passed", diags);
-	else if (pass->n > 1 || (pass->n && !str_is(pass->items[0].text, "*")))
-		bad = refuse(s, F_ENV_PASS, "more than all or none", diags);
-	if (s->f[F_ENV_SET].n || !pass->n)
-		bad |= write_variables(s, out, diags);
-	if (!pass->n) {
+	if (set->n || replace) {
+		json_key(out, "env");
+		json_open(out, '{');
+		for (size_t i = 0; i < set->n; i++) {
+			if (is_removed(s, set->items[i].text))
+				continue;
+			json_key_str(out, set->items[i].text);
+			json_put_str(out, set->items[i].value);
+		}
+		json_close(out, '}');
+	}
+	if (replace) {
 		json_key(out, "env_mode");
 		json_put_text(out, "replace");
 	}
 	if (!strip->n)
-		return bad;
+		return;
 	json_key(out, "env_remove");
 	json_open(out, '[');
-	for (size_t i = 0; i < strip->n; i++) {
-		if (memchr(strip->items[i].text.s, '*', strip->items[i].text.n))
-			bad = refuse(s, F_ENV_STRIP, strip->items[i].text.s, diags);
+	for (size_t i = 0; i < strip->n; i++)
 		json_put_str(out, strip->items[i].text);
-	}
 	json_close(out, ']');
-	return bad;
 }
 
-int harn_write_rest(const struct section *s, struct json_out *out, struct diags *diags)
+void harn_print_rest(const struct section *s, struct json_out *out)
 {
-	return harn_write_egress(s, out, diags) | write_limits(s, out, diags) |
-	       write_env(s, out, diags);
+	harn_print_egress(s, out);
+	print_limits(s, out);
+	print_env(s, out);
 }

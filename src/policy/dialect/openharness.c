@@ -7,7 +7,6 @@
  * looks like a policy that would be ignored.
  */
 #include "policy/dialect/dialect.h"
-#include "policy/print.h"
 
 #define MB	((int64_t)1 << 20)
 #define MAX_NUMBER	((int64_t)1 << 40)
@@ -194,131 +193,10 @@ static void openharness_read(struct reader *r, const struct value *root)
 		read_field(r, &r->policy->base, F_DOCKER_IMAGE, image);
 }
 
-/* ---- writing ------------------------------------------------------------ */
-
-static int refuse(const struct policy *p, enum field_id id, const char *what, struct diags *diags)
-{
-	return dialect_refuse(&dialect_openharness, id, p->base.f[id].at, what, diags);
-}
-
-static void write_list(const struct policy *p, enum field_id id, const char *key, struct buf *out)
-{
-	const struct field_value *v = &p->base.f[id];
-
-	if (!v->set)
-		return;
-	buf_printf(out, "%s = [", key);
-	for (size_t i = 0; i < v->n; i++) {
-		cleanup_buf struct buf host = BUF(512);
-
-		buf_puts(out, i ? ", " : "");
-		if (id == F_NETWORK_ALLOW)
-			host_rule_print(v->items[i].host, &host);
-		print_toml_string(id == F_NETWORK_ALLOW ? str_from(buf_text(&host))
-							: v->items[i].text, out);
-	}
-	buf_puts(out, "]\n");
-}
-
-static int write_limits(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	int bad = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(limit_rows); i++) {
-		const struct field_value *v = &p->base.f[limit_rows[i].id];
-
-		if (!v->set)
-			bad = refuse(p, limit_rows[i].id, "nothing: its own default would hold",
-				     diags);
-		else if (v->number % limit_rows[i].unit ||
-			 v->number / limit_rows[i].unit > MAX_NUMBER)
-			bad = refuse(p, limit_rows[i].id, "this value", diags);
-		else
-			buf_printf(out, "%s = %lld\n", limit_rows[i].key,
-				   (long long)(v->number / limit_rows[i].unit));
-	}
-	return bad;
-}
-
-/* blocked_ports says `*:PORT` and nothing else. */
-static int write_ports(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	const struct field_value *v = &p->base.f[F_NETWORK_DENY];
-	int bad = 0;
-
-	if (!v->n)
-		return 0;
-	buf_puts(out, "blocked_ports = [");
-	for (size_t i = 0; i < v->n; i++) {
-		const struct host_rule *r = v->items[i].host;
-
-		if (r->form != HOST_ANY || r->port_first != r->port_last)
-			bad = refuse(p, F_NETWORK_DENY, "more than ports for every host", diags);
-		buf_printf(out, "%s%u", i ? ", " : "", (unsigned)r->port_first);
-	}
-	buf_puts(out, "]\n");
-	return bad;
-}
-
-static int write_network(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
-
-	if (!mode->set)
-		return refuse(p, F_NETWORK_MODE, "nothing: the network would be off", diags);
-	buf_printf(out, "network_access = %s\n", mode->number == NETWORK_NONE ? "false" : "true");
-	write_list(p, F_NETWORK_ALLOW, "allowed_hosts", out);
-	return write_ports(p, out, diags);
-}
-
-static int write_body(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	int bad = write_limits(p, out, diags) | write_network(p, out, diags);
-
-	if (p->base.f[F_FILES_WRITE].set && !p->base.f[F_FILES_WRITE].n)
-		bad = refuse(p, F_FILES_WRITE, "that nothing may be written", diags);
-	write_list(p, F_FILES_WRITE, "allowed_paths", out);
-	write_list(p, F_COMMANDS_BLOCK, "blocked_commands", out);
-	write_list(p, F_ENV_PASS, "env_passthrough", out);
-	write_list(p, F_ENV_STRIP, "strip_env", out);
-	if (p->base.f[F_DOCKER_IMAGE].set) {
-		buf_puts(out, "docker_image = ");
-		print_toml_string(p->base.f[F_DOCKER_IMAGE].text, out);
-		buf_putc(out, '\n');
-	}
-	return bad;
-}
-
-static int openharness_write(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	static const enum field_id sayable[] = {
-		F_PROFILE,	    F_BACKEND,		F_FILES_WRITE,	 F_NETWORK_MODE,
-		F_NETWORK_ALLOW,    F_NETWORK_DENY,	F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS,
-		F_LIMITS_PROCESSES, F_LIMITS_FILE_SIZE, F_ENV_PASS,	 F_ENV_STRIP,
-		F_COMMANDS_BLOCK,   F_DOCKER_IMAGE,	N_FIELDS
-	};
-	static const enum field_id off_sayable[] = { F_PROFILE, F_BACKEND, N_FIELDS };
-	const struct field_value *backend = &p->base.f[F_BACKEND], *profile = &p->base.f[F_PROFILE];
-	bool off = backend->set && backend->number == BACKEND_NONE;
-	int bad = dialect_refuse_others(p, off ? off_sayable : sayable, false, &dialect_openharness,
-					diags);
-
-	if (!backend->set)
-		bad = refuse(p, F_BACKEND, "nothing: mode is always one of its words", diags);
-	if (!profile->set || profile->number != (off ? PROFILE_UNRESTRICTED : PROFILE_WORKTREE))
-		bad = refuse(p, F_PROFILE, "this profile", diags);
-	if (bad)
-		return bad;
-	buf_printf(out, "[sandbox]\nenabled = true\nmode = \"%s\"\n",
-		   field_words(KIND_BACKEND)[backend->number]);
-	return off ? 0 : write_body(p, out, diags);
-}
-
 const struct dialect dialect_openharness = {
 	.name = "openharness",
 	.about = "the [sandbox] table of .harness/config.toml",
 	.style = STYLE_NATIVE,
 	.parse = toml_parse,
 	.read = openharness_read,
-	.write = openharness_write,
 };

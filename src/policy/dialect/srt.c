@@ -6,7 +6,6 @@
  * say (git hooks, agent and shell configuration) are our named sets.
  */
 #include "policy/dialect/dialect.h"
-#include "policy/print.h"
 
 static const char *const top_keys[] = {
 	"network", "filesystem", "ignoreViolations", "enableWeakerNestedSandbox",
@@ -156,121 +155,10 @@ static void srt_read(struct reader *r, const struct value *root)
 	read_list(r, files, "denyWrite", F_FILES_PROTECT);
 }
 
-/* ---- writing ------------------------------------------------------------ */
-
-static int refuse(const struct policy *p, enum field_id id, const char *what, struct diags *diags)
-{
-	return dialect_refuse(&dialect_srt, id, p->base.f[id].at, what, diags);
-}
-
-static bool is_set_name(struct str text)
-{
-	for (const char *const *set = field_words(KIND_PROTECT); *set; set++)
-		if (str_is(text, *set))
-			return true;
-	return false;
-}
-
-static bool is_range(const struct host_rule *r)
-{
-	return r->form == HOST_NET && r->bits < (r->addr.is_v6 ? 128 : 32);
-}
-
-static int write_hosts(const struct policy *p, enum field_id id, struct json_out *j,
-		       struct diags *diags)
-{
-	const struct field_value *v = &p->base.f[id];
-	int bad = 0;
-
-	json_open(j, '[');
-	for (size_t i = 0; i < v->n; i++) {
-		const struct host_rule *r = v->items[i].host;
-		cleanup_buf struct buf text = BUF(MAX_DIAG_BYTES);
-		bool too_broad = id == F_NETWORK_ALLOW &&
-				 (r->form == HOST_ANY ||
-				  (r->form == HOST_BELOW && str_find(r->name, '.') == r->name.n));
-
-		host_rule_print(r, &text);
-		if (r->form == HOST_AT_OR_BELOW || too_broad || is_range(r) ||
-		    (r->port_first && r->port_first != r->port_last))
-			bad = refuse(p, id, buf_text(&text), diags);
-		json_put_text(j, buf_text(&text));
-	}
-	json_close(j, ']');
-	return bad;
-}
-
-static void write_paths(const struct policy *p, enum field_id id, struct json_out *j)
-{
-	const struct field_value *v = &p->base.f[id];
-
-	json_open(j, '[');
-	for (size_t i = 0; i < v->n; i++)
-		if (id != F_FILES_PROTECT || !is_set_name(v->items[i].text))
-			json_put_str(j, v->items[i].text);
-	json_close(j, ']');
-}
-
-static int check_sayable(const struct policy *p, struct diags *diags)
-{
-	static const enum field_id sayable[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_DENY,
-						 F_FILES_PROTECT, F_FILES_SOCKETS, F_NETWORK_MODE,
-						 F_NETWORK_ALLOW, F_NETWORK_DENY, N_FIELDS };
-	const struct field_value *mode = &p->base.f[F_NETWORK_MODE];
-	const struct field_value *read = &p->base.f[F_FILES_READ];
-	const struct field_value *protect = &p->base.f[F_FILES_PROTECT];
-	size_t sets = 0;
-	int bad = dialect_refuse_others(p, sayable, false, &dialect_srt, diags);
-
-	if (!mode->set || mode->number != NETWORK_ALLOWLIST)
-		bad = refuse(p, F_NETWORK_MODE, "anything but an allowlist", diags);
-	if (read->n != 1 || !str_is(read->items[0].text, "/"))
-		bad = refuse(p, F_FILES_READ, "anything but \"/\"", diags);
-	if (!p->base.f[F_FILES_WRITE].set)
-		bad = refuse(p, F_FILES_WRITE, "nothing: no place would be writable", diags);
-	for (size_t i = 0; i < protect->n; i++)
-		sets += is_set_name(protect->items[i].text);
-	if (sets != 3)
-		bad = refuse(p, F_FILES_PROTECT, "less than git, agent-config and shell-rc", diags);
-	return bad;
-}
-
-static int srt_write(const struct policy *p, struct buf *out, struct diags *diags)
-{
-	struct json_out j = { .out = out, .indent = 2 };
-	int bad = check_sayable(p, diags);
-
-	json_open(&j, '{');
-	json_key(&j, "network");
-	json_open(&j, '{');
-	json_key(&j, "allowedDomains");
-	bad |= write_hosts(p, F_NETWORK_ALLOW, &j, diags);
-	json_key(&j, "deniedDomains");
-	bad |= write_hosts(p, F_NETWORK_DENY, &j, diags);
-	if (p->base.f[F_FILES_SOCKETS].set) {
-		json_key(&j, "allowUnixSockets");
-		write_paths(p, F_FILES_SOCKETS, &j);
-	}
-	json_close(&j, '}');
-	json_key(&j, "filesystem");
-	json_open(&j, '{');
-	json_key(&j, "denyRead");
-	write_paths(p, F_FILES_DENY, &j);
-	json_key(&j, "allowWrite");
-	write_paths(p, F_FILES_WRITE, &j);
-	json_key(&j, "denyWrite");
-	write_paths(p, F_FILES_PROTECT, &j);
-	json_close(&j, '}');
-	json_close(&j, '}');
-	buf_putc(out, '\n');
-	return bad;
-}
-
 const struct dialect dialect_srt = {
 	.name = "srt",
 	.about = "settings of sandbox-runtime (JSON)",
 	.style = STYLE_NATIVE,
 	.parse = json_parse,
 	.read = srt_read,
-	.write = srt_write,
 };
