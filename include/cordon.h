@@ -330,7 +330,7 @@ struct cordon_doctor_options {
 	bool json;			/* answer in JSON */
 	bool capabilities;		/* only what a backend can do for a task's network */
 	const char *backend;		/* whose capabilities; NULL: "process" */
-	bool prove;			/* instead: try what must fail, inside and outside */
+	bool prove;			/* instead: try the canaries, outside and inside */
 	const char *program;		/* to prove with: the cordon program; NULL: this one */
 };
 #define CORDON_DOCTOR_OPTIONS	{ sizeof(struct cordon_doctor_options), false, false, NULL, \
@@ -338,13 +338,13 @@ struct cordon_doctor_options {
 
 /* What can be enforced here, and what to do about the rest: each feature is
  * tried in a child that is gone afterwards.  yes: the default policy holds.  To
- * prove it takes some seconds, starts the program many times over a private
- * place in /tmp and sends nothing off the machine; yes: nothing was breached. */
+ * prove it takes some seconds, starts the program for each canary over a private
+ * directory in /tmp and sends nothing off the machine; yes: nothing was breached. */
 int cordon_doctor(const struct cordon_doctor_options *options, struct cordon_answer *ret,
 		  struct cordon_err *err);
 
-/* One act of those that are proved, in this process: for the program that is
- * started to try it.  0: it was done; -1: it was refused, or (CORDON_E_USAGE)
+/* The act of one canary, in this process: for the program that is started to
+ * try it.  0: it was done; -1: it was refused, or (CORDON_E_USAGE)
  * there is no such act. */
 int cordon_prove_act(const char *const *words, size_t n, struct cordon_err *err);
 

@@ -84,7 +84,7 @@ const struct option options[] = {
 	{ "--capabilities", 0, NULL, IN_DOCTOR, OPT_CAPABILITIES, 0, NULL,
 	  "only print what the backend can do for a task's network" },
 	{ "--prove", 0, NULL, IN_DOCTOR, OPT_PROVE, 0, NULL,
-	  "try each forbidden act inside a cordon and outside it, and report both" },
+	  "try a canary for each protection outside and inside a cordon, and report both" },
 	{ "--allow-agent-host", 0, "HOST", IN_TRIAL, OPT_AGENT_HOST, 0, NULL,
 	  "one more host for the agent's phase; repeatable" },
 	{ "--allow-environment-host", 0, "HOST", IN_TRIAL, OPT_ENVIRONMENT_HOST, 0, NULL,

@@ -1,16 +1,19 @@
-/* doctor --prove: acts that must fail inside, tried inside and outside.
+/* doctor --prove: canaries, acts that are tried outside and inside a cordon.
+ *
+ * Each protection has one or two; every act that is known is in tests/attack.
  *
  * Who runs
  *
- *   prover   the caller; makes a private place with canaries in it
- *   server   its child: answers on sockets
- *   witness  `cordon prove-act wait`: a process to look for, with a secret in
- *            its environment
- *   outside  `cordon prove-act NAME …`, the act as the caller
- *   inside   `cordon run … -- cordon prove-act NAME …`, the same in a cordon
+ *   prover   the caller; makes a private directory and listens on two sockets
+ *   witness  its child: a process to look for, and to signal
+ *   outside  `cordon prove-act NAME BASE PORT`, the act as the caller
+ *   inside   `cordon run … -- cordon prove-act NAME BASE PORT`
  *
- * An act is done, or refused with a reason.  Only an act that is done outside
- * and refused inside proves anything.
+ * BASE, the private directory:
+ *
+ *   outside/   beside the workspace: secret, target
+ *   work/      the workspace, a repository
+ *   home/      HOME, with a key in .ssh
  */
 #ifndef LIB_PROVE_H
 #define LIB_PROVE_H
@@ -18,67 +21,37 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define PROVE_CANARY	"cordon-canary-7b1f"	/* what is looked for */
-#define PROVE_FD	9			/* left open by the prover */
+#define PROVE_SECRET	"cordon-canary-7b1f"	/* in files and in PROVE_VARIABLE */
+#define PROVE_VARIABLE	"CORDON_PROVE_CANARY"
+#define PROVE_WITNESS	"cordon-witness"	/* its name in /proc */
 #define PROVE_REFUSED	10			/* exit code of an act that was refused */
 
-/* The private place, and what is in it:
- *
- *   outside/   beside the workspace: canary, target, socket
- *   work/      the workspace
- *   home/      HOME, with a key in .ssh
- */
 struct prove_place {
-	char base[64];
-	int tcp, udp;		/* ports of the server on 127.0.0.1 */
-	int pid;		/* of the witness */
+	char base[64];	/* also the name of the abstract socket */
+	int port;	/* of the TCP socket on 127.0.0.1 */
 };
 
-/* 0: done; -1: refused, `say` has the reason. */
-typedef int act_fn(const struct prove_place *p, struct cordon_err *say);
-
-enum probe_kind {
-	PROBE_REFUSED,		/* must fail inside */
-	PROBE_ENDS,		/* must be ended inside, by a limit */
-	PROBE_LEFT,		/* leaves something that must be gone after the run */
-	PROBE_ADMITTED,		/* must work inside */
-	N_PROBE_KINDS
+enum canary_must {
+	MUST_FAIL,	/* be refused inside */
+	MUST_END,	/* be ended inside by a limit */
+	MUST_WORK	/* work inside */
 };
 
-/* One row: an act and what must become of it. */
-struct probe {
-	const char *promise;
-	enum probe_kind kind;
-	const char *name;
-	const char *about;
-	act_fn *act;
-	const char *options[3];	/* of the run, besides the default policy */
+struct canary {
+	const char *promise, *name, *about;
+	/* 0: done; -1: refused, `say` has the reason. */
+	int (*act)(const struct prove_place *p, struct cordon_err *say);
+	enum canary_must must;
+	const char *option, *value; /* of the run, or NULL */
 };
 
-/* Ends with a NULL name; defined beside the acts. */
-extern const struct probe probes_files[], probes_network[], probes_processes[],
-	probes_limits[], probes_secrets[];
+/* All of them; ends with a NULL name. */
+extern const struct canary canaries[];
 
-/* BASE/NAME, in a buffer that lives until the next but three. */
+/* BASE/NAME; holds until the next call. */
 const char *prove_path(const struct prove_place *p, const char *name);
 
-struct prove_place_open;
-/* Make the place and the server; NULL on failure, with nothing left. */
-struct prove_place_open *prove_open(const char *program, struct cordon_err *err);
-const struct prove_place *prove_place_of(const struct prove_place_open *o);
-void prove_close(struct prove_place_open *o);
-
-/* How an act went. */
-enum try_end { TRY_DONE, TRY_REFUSED, TRY_FAILED, N_TRY_ENDS };
-struct prove_try {
-	enum try_end end;
-	char says[160];		/* why it was refused, or why it did not run at all */
-};
-/* Try it once, outside or inside. */
-int prove_act_run(struct prove_place_open *o, const struct probe *probe, bool inside,
-		  struct prove_try *ret, struct cordon_err *err) MUST_USE;
-
-/* All probes, as text or JSON.  *ret_holds: none was breached, none broken. */
+/* Try all canaries and report as text or JSON.  *ret_holds: each did what it must. */
 int prove_all(const char *program, bool json, struct buf *out, bool *ret_holds,
 	      struct cordon_err *err) MUST_USE;
 

@@ -46,6 +46,7 @@ for what, act in (
         ("touch", "touch -c ../out/secret && test -e ../out/secret"),
         ("setxattr", "py:import os; os.setxattr('../out/secret', 'user.x', b'1')"),
         ("hard link", "ln ../out/secret mine && cat mine"),
+        ("rename", "mv ../out/secret ../out/moved"),
         ("rename in", "mv ../out/secret mine"),
         ("rename out", "touch mine && mv mine ../out/theirs", ),
         ("make beside", "touch ../out/new"),
@@ -58,6 +59,7 @@ for what, act in (
     told = "test -e ../out/theirs" if what == "rename out" else ""
     told = "test -e ../out/new" if what == "make beside" else told
     row(f"{what} beside the workspace", act, told=told)
+row("through a link of the workspace that leads out", "cat l", setup="ln -s ../out/secret l")
 row("a file of HOME", "cat ~/note", setup="echo x > ../home/note")
 row("a key of HOME", "cat ~/.ssh/id", setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id")
 row("a key of HOME as the workspace", "cat .ssh/id", home="ws",
@@ -469,6 +471,22 @@ row("a server on the loopback",
 row("a server on the loopback, IPv6 mapped",
     "py:import os, socket; socket.create_connection(('::ffff:127.0.0.1', "
     "int(os.environ['PORT'])), 2)", serve=("tcp",), opts="--env PORT")
+row("a UDP server on the loopback", """py:import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(('127.0.0.1', int(os.environ['PORT'])))
+s.settimeout(2)
+s.send(b'x')
+assert s.recv(1) == b'x'
+""", serve=("udp",), opts="--env PORT")
+row("a socket of the kind MPTCP", "py:import socket\n"
+    "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)")
+row("an address of the loopback interface", """py:import socket, struct
+s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+for kind, flags in ((20, 0x605), (21, 5)):
+    s.send(struct.pack('=IHHIIBBBBIHH4s', 32, kind, flags, 0, 0, 2, 32, 0, 0, 1, 8, 2,
+                       bytes([127, 99, 99, 99])))
+    assert struct.unpack_from('=i', s.recv(512), 16)[0] == 0
+""", who="root")
 row("an interface that is up", "grep -v lo: /proc/net/dev | grep :")
 for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"),
                  ("audit", "both"), ("generic", "both"), ("uevent", "both"), ("diag", "both")):
@@ -588,6 +606,10 @@ for what, act, told in (
 row("descriptors that leak", "ls /proc/self/fd | grep -v '^[0123]$'", files={7: "out/secret"})
 row("privileges by set-user-id programs",
     "grep -q NoNewPrivs:.0 /proc/self/status")
+row("becoming root by a set-user-id program", """py:import os, subprocess
+os.setresuid(65534, 65534, 65534)
+assert subprocess.run(['./raised', '-u'], stdout=subprocess.PIPE).stdout == b'0\\n'
+""", setup="cp /usr/bin/id raised; chmod 4755 raised; chmod 711 . ..", who="root")
 row("capabilities to come", "! grep -q CapBnd:.0000000000000000 /proc/self/status")
 
 # --- secrets through /proc -----------------------------------------------------------
