@@ -15,7 +15,8 @@
 #define MAX_DIAGS		64		/* problems reported in one go */
 #define MAX_DIAG_BYTES		1024		/* one of them */
 #define MAX_OUTPUT_BYTES	(64u << 20)	/* one printed policy */
-#define MAX_LIST_ITEMS		(1u << 20)	/* hosts of one list field */
+#define MAX_LIST_ITEMS		(1u << 17)	/* hosts of one list field */
+#define MAX_HOST_RULES		1024		/* of one list for the same name or network */
 #define MAX_SHORT_LIST		4096		/* entries of a list that is not of hosts */
 #define MAX_POLICY_LAYERS	64		/* files and ceilings composed in one run */
 #define MAX_PHASES		256

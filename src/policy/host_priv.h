@@ -32,4 +32,15 @@ bool host_idna_check(struct str label);
 int host_part_cmp(const struct host_rule *a, const struct host_rule *b);
 bool host_part_covers(const struct host_rule *a, const struct host_rule *b);
 
+/* Host parts that cover one: of a name those of its labels, of an address those of its
+ * prefixes. */
+#define MAX_HOST_CHAINS	130
+
+/* The chains of rules whose host parts may cover that of `r`, the nearest first.  Rules of a
+ * chain differ in form and ports, so each must be asked. */
+size_t host_set_above(const struct host_set *set, const struct host_rule *r,
+		      uint32_t ret[MAX_HOST_CHAINS]);
+/* The rule at `*at` of a chain, which goes on to the next; NULL at its end. */
+const struct host_rule *host_chain_next(const struct host_set *set, uint32_t *at);
+
 #endif

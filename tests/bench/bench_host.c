@@ -158,7 +158,7 @@ int main(void)
 
 	build(&few, FEW);
 	build(&many, MANY);
-	build(&twice, MANY * 3 / 2);
+	build(&twice, MANY * 5 / 4);
 	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
 		make_hosts(&few, kind, kind ? MANY : ASKED);
 		make_hosts(&many, kind, kind ? MANY : ASKED);

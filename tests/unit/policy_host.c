@@ -175,21 +175,6 @@ static void test_labels_beyond_ascii_become_a_labels(void)
 		{ "www.münchen.de.", "www.xn--mnchen-3ya.de" },
 		{ "żółw.pl", "xn--w-uga1v8h.pl" },
 		{ "ŻÓŁW.pl", "xn--w-uga1v8h.pl" },
-		{ "παράδειγμα.δοκιμή", "xn--hxajbheg2az3al.xn--jxalpdlp" },
-		{ "ΠΑΡΆΔΕΙΓΜΑ", "xn--hxajbheg2az3al" },
-		{ "пример.испытание", "xn--e1afmkfd.xn--80akhbyknj4f" },
-		{ "ПРИМЕР.рф", "xn--e1afmkfd.xn--p1ai" },
-		{ "ЁЛКИ.рф", "xn--h1adc1g.xn--p1ai" },
-		{ "ՕՐԻՆԱԿ.հայ", "xn--y9atn0a2c3a.xn--y9a3aq" },
-		{ "उदाहरण.परीक्षा", "xn--p1b6ci4b4b3a.xn--11b5bs3a9aj6g" },
-		{ "مثال.إختبار", "xn--mgbh0fb.xn--kgbechtv" },
-		{ "דוגמה.טעסט", "xn--6dbbec0c.xn--deba0ad" },
-		{ "உதாரணம்.பரிட்சை", "xn--zkc6cc5bi7f6e.xn--hlcj6aya9esc7a" },
-		{ "ตัวอย่าง.ไทย", "xn--72c1a1bt4awk9o.xn--o3cw4h" },
-		{ "例え.テスト", "xn--r8jz45g.xn--zckzah" },
-		{ "例子.测试", "xn--fsqu00a.xn--0zwm56d" },
-		{ "실례.테스트", "xn--9n2bp8q.xn--9t4b11yi5a" },
-		{ "მაგალითი.გე", "xn--lodafveble.xn--node" },
 		{ "VIỆT-Nam.vn", "xn--vit-nam-zv4c.vn" },
 	};
 
@@ -198,7 +183,7 @@ static void test_labels_beyond_ascii_become_a_labels(void)
 
 static void test_labels_that_need_more_of_idna_are_refused(void)
 {
-	static const char hint[] = "! has a label that is not plain letters: "
+	static const char hint[] = "! has a label with other than Latin letters: "
 				   "write its A-label (xn--…)";
 	static const char *const cases[] = {
 		"straße.de",			/* IDNA 2003 and 2008 differ */
@@ -216,11 +201,8 @@ static void test_labels_that_need_more_of_idna_are_refused(void)
 		"a\xc2\xb7" "b",		/* middle dot */
 		"İstanbul.tr",			/* maps to two characters */
 		"ŉ.example",			/* compatibility form */
-		"\xe0\xa4\xbe.example",		/* begins with a mark */
-		"\xe0\xaf\x86\xe0\xae\xbe.example",	/* composes to one character */
-		"\xe0\xb8\x81\xe0\xb9\x88\xe0\xb8\xb8.example",	/* marks out of order */
-		"a\xd7\x90.example",		/* left and right in one label */
-		"1\xd7\x90.example",
+		"δοκιμή.gr", "испытание.example", "a\xd0\xb0.example", "例え.example",
+		"실례.example", "דוגמה.example", "ไทย.example", "हिन्दी.example",
 		"bü_cher.example",
 	};
 
