@@ -312,7 +312,7 @@ static int check_backend(struct composition *c, const struct cordon_request *req
 	const struct field_value *found = &c->policy.base.f[F_BACKEND];
 
 	for (size_t i = 0; i < req->n_settings; i++)
-		if (field_find(str_from(req->settings[i].key)) == F_BACKEND)
+		if (setting_field(&req->settings[i]) == F_BACKEND)
 			return 0;
 	if (!found->set || found->number != BACKEND_NONE)
 		return 0;

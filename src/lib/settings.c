@@ -4,12 +4,19 @@
 #include "base/path.h"
 #include "policy/covering.h"
 
+enum field_id setting_field(const struct cordon_setting *s)
+{
+	if (s->op == CORDON_ADD_DOMAIN)
+		return F_NETWORK_ALLOW;
+	return s->key ? field_find(str_from(s->key)) : N_FIELDS;
+}
+
 static int find_field(struct composition *c, const struct cordon_setting *s, enum field_id *ret)
 {
-	*ret = field_find(str_from(s->key));
+	*ret = setting_field(s);
 	if (*ret == N_FIELDS)
 		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 },
-				  "'%s' is not a field", s->key);
+				  "'%s' is not a field", s->key ? s->key : "");
 	return 0;
 }
 
@@ -205,19 +212,19 @@ static int add_parsed(struct composition *c, enum field_id id, const struct fiel
 static int add_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct place at = { s->origin, 0, 0 };
-	enum field_id id = F_NETWORK_ALLOW;
 	struct policy scratch;
 	struct reader r = compose_reader(c, &scratch, s->origin);
+	enum field_id id;
+	int rc;
 
 	policy_init(&scratch, &c->arena);
-	if (s->op == CORDON_ADD_DOMAIN) {
-		if (dialect_add_domain(&r, str_from(s->value), at) < 0)
-			return -1;
-	} else if (find_field(c, s, &id) < 0 ||
-		   read_field_text(&r, &scratch.base, id, str_from(s->value), at) < 0) {
+	if (find_field(c, s, &id) < 0)
 		return -1;
-	}
-	return add_parsed(c, id, &scratch.base.f[id]);
+	if (s->op == CORDON_ADD_DOMAIN)
+		rc = dialect_add_domain(&r, str_from(s->value), at);
+	else
+		rc = read_field_text(&r, &scratch.base, id, str_from(s->value), at);
+	return rc < 0 ? -1 : add_parsed(c, id, &scratch.base.f[id]);
 }
 
 /* A backend asked for by name undoes "no sandbox at all" of the file, which
@@ -261,7 +268,7 @@ static int replace_one(struct composition *c, const struct cordon_setting *s)
  * whatever the order of the options. */
 static bool is_first(const struct cordon_setting *s)
 {
-	return s->op == CORDON_ADD && strcmp(s->key, fields[F_FILES_WRITE].key) == 0;
+	return s->op == CORDON_ADD && setting_field(s) == F_FILES_WRITE;
 }
 
 int settings_add(struct composition *c, const struct cordon_setting *settings, size_t n)
@@ -278,6 +285,9 @@ int settings_add(struct composition *c, const struct cordon_setting *settings, s
 				bad |= add_one(c, s);
 			else if (s->op == CORDON_REPLACE)
 				bad |= replace_one(c, s);
+			else if (s->op != CORDON_TIGHTEN)
+				bad |= diag_error(&c->diags, (struct place){ s->origin, 0, 0 },
+						  "there is no such operation");
 		}
 	return bad;
 }

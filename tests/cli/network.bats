@@ -50,6 +50,21 @@ sys.exit(not (f['net'] and f['tproxy']))"
 	is "$(value network.connections)" '512 '
 }
 
+# The first example of ai-harness's own document, beside each kind of policy.
+@test "--allowed-domain beside a policy that is found, named or not there" {
+	both=(--allowed-domain api.github.com --allowed-domain '*.example.com')
+	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
+	printf -- '---\nnetwork:\n  allowed_domains: [a.example]\n---\n' >harness.md
+	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com **.a.example '
+	is "$(value network.allow --policy harness.md "${both[@]}")" \
+		'*.example.com **.api.github.com **.a.example '
+	printf 'backend = "process"\n' >cordon.toml
+	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
+	has_gate || skip "no gate"
+	cordon run "${both[@]}" -- true
+	is "$status" 0
+}
+
 @test "--network only tightens, and --allow-host never opens what it closes" {
 	printf '[network]\nmode = "no-network"\n' >cordon.toml
 	is "$(value network.mode --network public)" '"no-network" '

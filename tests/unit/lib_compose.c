@@ -444,6 +444,91 @@ static void test_wrong_settings_name_their_option(void)
 	leave();
 }
 
+/* One setting of each operation, and the line by which `explain` shows that it was applied.
+ * An operation without a row does not compile. */
+static const struct {
+	struct cordon_setting setting;
+	const char *line;
+} op_rows[] = {
+	[CORDON_ADD] = { DENY("b.example"), "network.deny b.example --deny-host\n" },
+	[CORDON_TIGHTEN] = { TIGHTEN("limits.memory", "1G"),
+			     "limits.memory \"1G\" --limits.memory\n" },
+	[CORDON_REPLACE] = { TLS("name-only"), "network.tls \"name-only\" --tls\n" },
+	[CORDON_ADD_DOMAIN] = { { CORDON_ADD_DOMAIN, NULL, "a.example", "--allowed-domain" },
+				"network.allow **.a.example --allowed-domain\n" },
+};
+static_assert(sizeof(op_rows) / sizeof(op_rows[0]) == CORDON_N_SETTING_OPS,
+	      "an operation without a row");
+
+static const char *const named_policy[] = { "named.toml" };
+
+/* The policy that a setting meets. */
+static const struct {
+	const char *name;
+	bool discover;
+	size_t n_files;
+} policy_rows[] = {
+	{ "found", true, 0 },
+	{ "named", false, 1 },
+	{ "none", false, 0 },
+};
+
+static struct cordon_request request_with(const struct cordon_setting *setting, size_t policy)
+{
+	struct cordon_request req = CORDON_REQUEST;
+
+	req.discover = policy_rows[policy].discover;
+	req.files = named_policy;
+	req.n_files = policy_rows[policy].n_files;
+	req.settings = setting;
+	req.n_settings = 1;
+	return req;
+}
+
+static int ask(const struct cordon_setting *setting, size_t policy)
+{
+	struct cordon_request req = request_with(setting, policy);
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int rc = cordon_explain(&req, &answer, &err);
+
+	squeeze(answer.text ? answer.text : "", said, sizeof(said));
+	squeeze(answer.problems ? answer.problems : err.msg, why, sizeof(why));
+	cordon_answer_release(&answer);
+	return rc;
+}
+
+static void test_each_setting_meets_each_policy(void)
+{
+	enter();
+	write_file("cordon.toml", "backend = \"process\"\n[network]\nallow = [\"c.example\"]\n");
+	write_file("named.toml", "backend = \"none\"\n[network]\nallow = [\"c.example\"]\n");
+	for (size_t p = 0; p < sizeof(policy_rows) / sizeof(policy_rows[0]); p++)
+		for (int op = 0; op < CORDON_N_SETTING_OPS; op++) {
+			struct cordon_setting keyless = op_rows[op].setting;
+
+			is_int(ask(&op_rows[op].setting, p), 0, "%s policy, operation %d: %s",
+			       policy_rows[p].name, op, why);
+			HAS(op_rows[op].line);
+			keyless.key = NULL;
+			is_int(ask(&keyless, p), op == CORDON_ADD_DOMAIN ? 0 : -1,
+			       "%s policy, operation %d without a key", policy_rows[p].name, op);
+			if (op != CORDON_ADD_DOMAIN)
+				ok(strstr(why, "'' is not a field"), "%s", why);
+		}
+	leave();
+}
+
+static void test_an_operation_that_there_is_not_is_refused(void)
+{
+	struct cordon_setting unknown = { CORDON_N_SETTING_OPS, "limits.memory", "1G", "--memory" };
+
+	enter();
+	is_int(explain_with(&unknown, 1, false), -1, "refused");
+	is_text(why, "--memory: there is no such operation\n", "said");
+	leave();
+}
+
 static void test_requests_of_another_version(void)
 {
 	struct cordon_request req = CORDON_REQUEST;
@@ -506,7 +591,10 @@ int main(void)
 		TAP(test_sandbox_replaces), TAP(test_read_inside_write_protects),
 		TAP(test_options_do_not_bring_defaults_back),
 		TAP(test_the_order_of_options_does_not_matter), TAP(test_options_hold_in_phases),
-		TAP(test_wrong_settings_name_their_option), TAP(test_requests_of_another_version),
+		TAP(test_wrong_settings_name_their_option),
+		TAP(test_each_setting_meets_each_policy),
+		TAP(test_an_operation_that_there_is_not_is_refused),
+		TAP(test_requests_of_another_version),
 		TAP(test_options_of_another_version),
 		TAP(test_home_and_directory_may_be_missing), TAP_END });
 }
