@@ -216,7 +216,7 @@ int cmd_convert(const struct args *args)
 
 int cmd_match(const struct args *args)
 {
-	const char *files[MAX_ARGS], *answers[MAX_ARGS];
+	const char *files[MAX_ARGS], *answers[MAX_ARGS], *connect_to[MAX_ARGS];
 	struct cordon_request req = CORDON_REQUEST;
 	struct cordon_question q = CORDON_QUESTION;
 	struct cordon_answer answer = { 0 };
@@ -229,6 +229,8 @@ int cmd_match(const struct args *args)
 	req.files = files;
 	req.n_files = args_values(args, OPT_POLICY, files);
 	req.dialect = args_value(args, OPT_DIALECT);
+	req.connect_to = connect_to;
+	req.n_connect_to = args_values(args, OPT_CONNECT_TO, connect_to);
 	q.targets = args->words;
 	q.n_targets = args->n_words;
 	q.resolves_to = answers;

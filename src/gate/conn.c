@@ -359,13 +359,6 @@ struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 	return c;
 }
 
-static bool is_loopback(const struct host_addr *a)
-{
-	static const struct host_addr v6 = { .is_v6 = true, .b = { [15] = 1 } };
-
-	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
-}
-
 void conn_resolve(struct conn *c)
 {
 	struct host room;
@@ -377,7 +370,7 @@ void conn_resolve(struct conn *c)
 	}
 	/* The kernel leaves what is for the inside's own loopback alone: who comes so
 	 * has dialled our listener, and would be led to the loopback outside. */
-	if (!c->name && c->port == NET_LISTENER_PORT && is_loopback(&c->addr)) {
+	if (!c->name && c->port == NET_LISTENER_PORT && host_addr_is_loopback(&c->addr)) {
 		conn_refuse(c, "the port is the gate's own", "");
 		return;
 	}
@@ -560,10 +553,8 @@ static const char *find_objection(struct conn *c, struct decide_verdict *v)
 				     .is_own = !c->name && addr_is_own(&c->addr) };
 
 	if (has_server && c->name && !c->is_proxied) {
-		q.answers = &c->to[c->at_to];
-		q.n_answers = 1;
-		q.own = &own;
-		own = addr_is_own(q.answers);
+		q.answers = (struct match_answers){ &c->to[c->at_to], &own, 1 };
+		own = addr_is_own(&c->to[c->at_to]);
 	}
 	decide(g->net, &q, v);
 	if (!v->allowed)

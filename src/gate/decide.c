@@ -39,7 +39,7 @@ static void decide_host_port(const struct plan_net *net, const struct decide_que
 
 	/* A rule of network.deny wins, as everywhere. */
 	if (matcher_denies(&net->match, q->host, q->port)) {
-		matcher_check_host(&net->match, q->host, q->port, NULL, 0, &v->why);
+		v->allowed = matcher_check_rules(&net->match, q->host, q->port, &v->why);
 		return;
 	}
 	if (!q->datagrams && has_port(net->host_ports, net->n_host_ports, q->port)) {
@@ -78,84 +78,6 @@ static const struct net_reroute *find_reroute(const struct plan_net *net, const 
 	return any;
 }
 
-/* Where everything is allowed and judged all the same, that is what anybody reaches: not
- * this machine, nor what is private to it or its neighbours.  The matcher leaves that to us,
- * since a public network that nobody judges is the host's own. */
-static bool is_for_all(const struct plan_net *net, const struct host_addr *a, bool own)
-{
-	return net->match.mode != NETWORK_PUBLIC || (!own && !host_addr_special(a));
-}
-
-static void refuse_own(struct decide_verdict *v, const char *reason, unsigned port)
-{
-	char hint[64];
-
-	snprintf(hint, sizeof(hint), "--host-port %u, and the name " HOST_OF_MACHINE, port);
-	refuse(v, reason, hint);
-}
-
-/* An address that was dialled as such: the rule that allows it must be about
- * it, and not about everything. */
-static void check_dialled(const struct plan_net *net, const struct decide_question *q,
-			  struct decide_verdict *v)
-{
-	const char *special = host_addr_special(&q->host->addr);
-	cleanup_buf struct buf name = BUF(128);
-	char reason[256], hint[128];
-
-	/* Inside, that is another machine's loopback than the one we would dial; where the
-	 * kernel has not said so before, as behind a proxy, `::` is the loopback as well. */
-	if (special && (strcmp(special, "loopback") == 0 || strcmp(special, "unspecified") == 0)) {
-		refuse_own(v, "the loopback inside is the cordon's own", q->port);
-		return;
-	}
-	/* Datagrams are allowed by the very address. */
-	if (matcher_accepts_answer(&net->match, &q->host->addr, q->port, q->is_own) &&
-	    (is_for_all(net, &q->host->addr, q->is_own) || (q->datagrams && !q->is_own)))
-		return;
-	host_print(q->host, &name);
-	if (q->is_own) {
-		snprintf(reason, sizeof(reason), "host %s is an address of this machine",
-			 buf_text(&name));
-		refuse_own(v, reason, q->port);
-		return;
-	}
-	snprintf(reason, sizeof(reason), "host %s is a special address (%s) that no rule names",
-		 buf_text(&name), special ? special : "denied");
-	/* In a public network a rule that allows something would forbid the rest. */
-	if (net->match.mode == NETWORK_PUBLIC)
-		snprintf(hint, sizeof(hint), q->host->addr.is_v6 ?
-			 "--connect-to [%s]:%u:[%s]:%u" : "--connect-to %s:%u:%s:%u",
-			 buf_text(&name), q->port, buf_text(&name), q->port);
-	else
-		snprintf(hint, sizeof(hint), "--allow-host %s", buf_text(&name));
-	refuse(v, reason, hint);
-}
-
-/* Of mixed answers only the good ones are used. */
-static void check_answers(const struct plan_net *net, const struct decide_question *q,
-			  struct decide_verdict *v)
-{
-	const char *special = host_addr_special(&q->answers[0]);
-	char reason[MAX_HOST_NAME + 64], hint[MAX_HOST_NAME + 64];
-
-	for (size_t i = 0; i < q->n_answers; i++)
-		if (is_for_all(net, &q->answers[i], q->own[i]) &&
-		    matcher_accepts_answer(&net->match, &q->answers[i], q->port, q->own[i]))
-			v->good |= 1u << i;
-	if (v->good)
-		return;
-	if (special)
-		snprintf(reason, sizeof(reason), "host %s resolves to a special address (%s)",
-			 q->host->name, special);
-	else
-		snprintf(reason, sizeof(reason), "host %s resolves to an address of this machine",
-			 q->host->name);
-	snprintf(hint, sizeof(hint), "--host-port %u, or --connect-to %s:%u:ADDRESS:%u", q->port,
-		 q->host->name, q->port, q->port);
-	refuse(v, reason, hint);
-}
-
 static void decide_datagrams(const struct plan_net *net, const struct decide_question *q,
 			     struct decide_verdict *v)
 {
@@ -177,8 +99,19 @@ static void decide_datagrams(const struct plan_net *net, const struct decide_que
 	refuse(v, reason, hint);
 }
 
-void decide(const struct plan_net *net, const struct decide_question *q,
-	    struct decide_verdict *ret)
+/* An entry of network.udp_allow is that very address; no other rule has to name it. */
+static bool check_dialled(const struct plan_net *net, const struct decide_question *q,
+			  struct match_verdict *v)
+{
+	const struct host_addr *addr = &q->host->addr;
+
+	if (!matcher_check_loopback(&net->match, addr, q->port, v))
+		return false;
+	return q->datagrams || matcher_check_dialled(&net->match, addr, q->port, q->is_own, v);
+}
+
+static void judge(const struct plan_net *net, const struct decide_question *q,
+		  struct decide_verdict *ret)
 {
 	const struct net_reroute *reroute = find_reroute(net, q->host, q->port);
 
@@ -190,10 +123,7 @@ void decide(const struct plan_net *net, const struct decide_question *q,
 	if (q->datagrams) {
 		decide_datagrams(net, q, ret);
 	} else {
-		/* A denied answer refuses the name, unless nobody dials it. */
-		matcher_check_host(&net->match, q->host, q->port, reroute ? NULL : q->answers,
-				   reroute ? 0 : q->n_answers, &ret->why);
-		ret->allowed = ret->why.allowed;
+		ret->allowed = matcher_check_rules(&net->match, q->host, q->port, &ret->why);
 	}
 	if (!ret->allowed)
 		return;
@@ -202,10 +132,53 @@ void decide(const struct plan_net *net, const struct decide_question *q,
 		ret->instead = reroute->addr;
 		ret->instead_port = reroute->to_port;
 	} else if (q->host->is_addr) {
-		check_dialled(net, q, ret);
-	} else if (q->n_answers) {
-		check_answers(net, q, ret);
+		ret->allowed = check_dialled(net, q, &ret->why);
+	} else {
+		ret->allowed = matcher_check_answers(&net->match, q->host, q->port, &q->answers,
+						     &ret->good, &ret->why);
 	}
+}
+
+/* No hint opens a place from which a cloud gives out credentials. */
+static bool leads_to_metadata(const struct decide_question *q)
+{
+	bool found = q->host->is_addr && host_addr_is_metadata(&q->host->addr);
+
+	for (size_t i = 0; i < q->answers.n; i++)
+		found |= host_addr_is_metadata(&q->answers.addrs[i]);
+	return found;
+}
+
+void decide(const struct plan_net *net, const struct decide_question *q,
+	    struct decide_verdict *ret)
+{
+	judge(net, q, ret);
+	if (!ret->allowed && leads_to_metadata(q))
+		ret->why.hint[0] = '\0';
+}
+
+void decide_target(const struct plan_net *net, struct str target,
+		   const struct match_answers *answers, struct match_verdict *ret)
+{
+	struct match_target t;
+	struct decide_question q = { .host = &t.host };
+	struct decide_verdict v;
+
+	ret->allowed = matcher_parse(&net->match, target, &t, ret);
+	/* Nobody judges the host's own network.  The loopback inside never leads out, so that
+	 * only the rules have a word about it. */
+	if (!ret->allowed || net->rung == NET_OPEN)
+		return;
+	if (t.host.is_addr && host_addr_is_loopback(&t.host.addr)) {
+		ret->allowed = matcher_check_rules(&net->match, &t.host, t.port, ret);
+		return;
+	}
+	q.port = t.port;
+	if (!t.host.is_addr)
+		q.answers = *answers;
+	decide(net, &q, &v);
+	*ret = v.why;
+	ret->allowed = v.allowed;
 }
 
 bool decide_any(const struct plan_net *net, const struct host *h, struct decide_verdict *ret)

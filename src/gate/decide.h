@@ -9,11 +9,8 @@ struct decide_question {
 	unsigned port;			/* 0: may it be reached at all? */
 	bool datagrams;
 	bool is_own;			/* `host` is an address, and one of this machine */
-	/* What the name resolves to: all of it, or nothing as long as that is not
-	 * known.  `own[i]`: an address of this machine. */
-	const struct host_addr *answers;
-	const bool *own;
-	size_t n_answers;
+	/* What the name resolves to: all of it, or nothing as long as that is not known. */
+	struct match_answers answers;
 };
 
 struct decide_verdict {
@@ -28,6 +25,9 @@ struct decide_verdict {
 
 void decide(const struct plan_net *net, const struct decide_question *q,
 	    struct decide_verdict *ret);
+/* The same about a URL, HOST or HOST:PORT, as a text. */
+void decide_target(const struct plan_net *net, struct str target,
+		   const struct match_answers *answers, struct match_verdict *ret);
 /* Is there any port of the host that may be reached, by streams (`ret` is about
  * these) or by datagrams? */
 bool decide_any(const struct plan_net *net, const struct host *h, struct decide_verdict *ret);

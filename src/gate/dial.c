@@ -15,6 +15,7 @@
 
 #define TUNNEL_BYTES	8192		/* the longest answer of a proxy */
 #define WINDOW_BYTES	(1 << 20)	/* of what a server may send before it is read */
+static_assert(MAX_NAME_ANSWERS <= MAX_MATCH_ANSWERS, "answers that no verdict has room for");
 
 /* ---- attempts ------------------------------------------------------------ */
 
@@ -190,8 +191,8 @@ static void dial_answers(struct conn *c)
 {
 	struct name *n = c->name;
 	bool own[MAX_NAME_ANSWERS];
-	struct decide_question q = { .host = &n->host, .port = c->port, .answers = n->answers,
-				     .own = own, .n_answers = n->n_answers };
+	struct decide_question q = { .host = &n->host, .port = c->port,
+				     .answers = { n->answers, own, n->n_answers } };
 	struct decide_verdict v;
 
 	if (!n->n_answers) {

@@ -126,11 +126,9 @@ static const char *open_outside(struct gate *g, struct flow *f, struct decide_ve
 	socklen_t n;
 
 	if (f->name) {
-		q.answers = f->name->answers;
-		q.n_answers = f->name->n_answers;
-		q.own = own;
-		for (size_t i = 0; i < q.n_answers; i++)
-			own[i] = addr_is_own(&q.answers[i]);
+		q.answers = (struct match_answers){ f->name->answers, own, f->name->n_answers };
+		for (size_t i = 0; i < q.answers.n; i++)
+			own[i] = addr_is_own(&q.answers.addrs[i]);
 	}
 	decide(g->net, &q, v);
 	if (!v->allowed)
@@ -140,7 +138,7 @@ static const char *open_outside(struct gate *g, struct flow *f, struct decide_ve
 	else if (!f->name)
 		f->to = f->addr;
 	else if (v->good)
-		f->to = q.answers[__builtin_ctz(v->good)];
+		f->to = q.answers.addrs[__builtin_ctz(v->good)];
 	else
 		return "the name cannot be resolved";
 	n = addr_to_socket(&f->to, v->instead_port ? v->instead_port : f->port, &ss);
@@ -302,9 +300,7 @@ void flow_judge_all(struct gate *g)
 
 		next = f->next;
 		if (f->name && f->outside.fd >= 0) {
-			q.answers = &f->to;
-			q.own = &own;
-			q.n_answers = 1;
+			q.answers = (struct match_answers){ &f->to, &own, 1 };
 		}
 		decide(g->net, &q, &v);
 		if (v.allowed && (!v.has_instead || f->outside.fd < 0 ||

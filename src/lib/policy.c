@@ -1,8 +1,9 @@
 /* Policies as data: show, convert, intersect, diff, match. */
 #include "base/path.h"
+#include "gate/decide.h"
 #include "lib/answer.h"
+#include "lib/request.h"
 #include "policy/diff.h"
-#include "policy/match.h"
 #include "policy/print.h"
 #include "policy/schema.h"
 
@@ -162,6 +163,9 @@ int cordon_policy_diff(const struct cordon_request *req, struct cordon_answer *r
 static int parse_answers(struct composition *c, const struct cordon_question *q,
 			 struct host_addr **ret, struct cordon_err *err)
 {
+	if (q->n_resolves_to > MAX_MATCH_ANSWERS)
+		return err_set(err, CORDON_E_USAGE, "--resolves-to is there more than %d times",
+			       MAX_MATCH_ANSWERS);
 	*ret = arena_new(&c->arena, q->n_resolves_to + 1, sizeof(**ret));
 	if (!*ret)
 		return err_nomem(err);
@@ -172,24 +176,40 @@ static int parse_answers(struct composition *c, const struct cordon_question *q,
 	return 0;
 }
 
-static int match_targets(struct composition *c, const struct cordon_question *q, struct buf *out,
-			 bool *ret_yes, struct cordon_err *err)
+/* What a run would hold of a section on a machine that can hold it. */
+static int compile_net(struct composition *c, const struct cordon_request *req,
+		       const struct section *s, struct plan_net *ret, struct cordon_err *err)
+{
+	static const struct host_caps none;
+	struct net_options o = { .caps = &none, .n_reroutes = req->n_connect_to };
+
+	if (request_reroutes(c, req, &o.reroutes, err) < 0)
+		return -1;
+	o.gate = !net_is_open(s);
+	return net_compile(&c->policy, s, &o, &c->arena, ret, err);
+}
+
+static int match_targets(struct composition *c, const struct cordon_request *req,
+			 const struct cordon_question *q, struct buf *out, bool *ret_yes,
+			 struct cordon_err *err)
 {
 	const struct phase *phase = NULL;
-	struct host_addr *answers;
-	struct matcher m;
+	struct match_answers answers = { .n = q->n_resolves_to };
+	struct host_addr *addrs = NULL;
+	struct plan_net net;
 
 	if (q->phase)
 		phase = policy_find_phase(&c->policy, str_from(q->phase));
 	if (q->phase && !phase)
 		return err_set(err, CORDON_E_USAGE, "the policy has no phase '%s'", q->phase);
-	if (parse_answers(c, q, &answers, err) < 0 ||
-	    matcher_init(&m, &c->policy, phase ? &phase->section : &c->policy.base, err) < 0)
+	if (parse_answers(c, q, &addrs, err) < 0 ||
+	    compile_net(c, req, phase ? &phase->section : &c->policy.base, &net, err) < 0)
 		return -1;
+	answers.addrs = addrs;
 	for (size_t i = 0; i < q->n_targets; i++) {
 		struct match_verdict v;
 
-		matcher_check(&m, str_from(q->targets[i]), answers, q->n_resolves_to, &v);
+		decide_target(&net, str_from(q->targets[i]), &answers, &v);
 		*ret_yes &= v.allowed;
 		buf_puts(out, v.allowed ? "allowed" : "denied: ");
 		if (!v.allowed)
@@ -247,7 +267,7 @@ int cordon_policy_match(const struct cordon_request *req, const struct cordon_qu
 		return answer_fill(ret, false, &out, &c, rc, err);
 	}
 	if (q->command ? match_command(&c, q, &out, &yes, err) < 0
-		       : match_targets(&c, q, &out, &yes, err) < 0)
+		       : match_targets(&c, req, q, &out, &yes, err) < 0)
 		return -1;
 	return answer_fill(ret, yes, &out, &c, 0, err);
 }

@@ -218,9 +218,9 @@ static int check_reroute(const struct composition *c, const struct net_reroute *
 	return 0;
 }
 
-/* --connect-to: one answer for each host and port. */
-static int read_reroutes(struct composition *c, const struct cordon_request *req,
-			 struct plan_request *r, struct cordon_err *err)
+/* One answer for each host and port. */
+int request_reroutes(struct composition *c, const struct cordon_request *req,
+		     const struct net_reroute **ret, struct cordon_err *err)
 {
 	struct net_reroute *list = arena_new(&c->arena, req->n_connect_to + 1, sizeof(*list));
 	char why[HOST_WHY];
@@ -243,9 +243,8 @@ static int read_reroutes(struct composition *c, const struct cordon_request *req
 					       "--connect-to: '%s' says again where a host is",
 					       req->connect_to[i]);
 	}
-	r->reroutes = list;
-	r->n_reroutes = req->n_connect_to;
-	c->policy.base.rerouted = r->n_reroutes || c->like_container;
+	*ret = list;
+	c->policy.base.rerouted = req->n_connect_to || c->like_container;
 	for (size_t i = 0; i < c->policy.n_phases; i++)
 		c->policy.phases[i].section.rerouted = c->policy.base.rerouted;
 	return 0;
@@ -334,6 +333,7 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 		.named_roots = c->named_roots,
 		.ceilings = c->ceilings,
 		.n_ceilings = c->n_ceilings,
+		.n_reroutes = req->n_connect_to,
 	};
 
 	if (!r.argv)
@@ -343,8 +343,8 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 	if (find_homes(c, &r, err) < 0 || list_policy_files(c, &r, err) < 0 ||
 	    list_file_roots(c, &r, err) < 0 || git_find(c, &r, err) < 0 ||
 	    held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
-	    links_find(c, req, &r, err) < 0 ||
-	    read_consent(&r.consent, err) < 0 || read_reroutes(c, req, &r, err) < 0 ||
+	    links_find(c, req, &r, err) < 0 || read_consent(&r.consent, err) < 0 ||
+	    request_reroutes(c, req, &r.reroutes, err) < 0 ||
 	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
 		return -1;
 	try_read_name_servers(c, &r);

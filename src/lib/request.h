@@ -11,6 +11,11 @@
 int request_read(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		 struct record *ret_record, struct cordon_err *err) MUST_USE;
 
+/* --connect-to, checked against the ceilings; a section that is rerouted is not the host's own
+ * network.  *ret has req->n_connect_to entries. */
+int request_reroutes(struct composition *c, const struct cordon_request *req,
+		     const struct net_reroute **ret, struct cordon_err *err) MUST_USE;
+
 /* A writable root that is not there yet is made: what the command writes is to stay. */
 int request_make_roots(const struct composition *c, struct cordon_err *err) MUST_USE;
 

@@ -67,6 +67,13 @@ void host_addr_print(const struct host_addr *a, struct buf *out);
  * NAT64 and 6to4 forms are judged by the IPv4 address they carry; Teredo,
  * v4-compatible and local NAT64 ones are never ordinary. */
 const char *host_addr_special(const struct host_addr *a);
+/* The same, with the length of the prefix that a rule needs to name the address: that of its
+ * block; of the loopback and of 0.0.0.0/8, which lead to this machine, the whole address. */
+const char *host_addr_block(const struct host_addr *a, unsigned *ret_bits);
+/* Does a cloud serve credentials there? */
+bool host_addr_is_metadata(const struct host_addr *a);
+/* 127.0.0.0/8 and ::1, which a network namespace keeps to itself. */
+bool host_addr_is_loopback(const struct host_addr *a);
 /* Is there one that is not ordinary in a range? */
 bool host_net_has_special(const struct host_addr *net, unsigned bits);
 /* The IPv4 address inside a NAT64, 6to4, Teredo, v4-compatible or v4-mapped one. */

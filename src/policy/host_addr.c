@@ -261,16 +261,56 @@ bool host_addr_unwrap(const struct host_addr *a, struct host_addr *ret)
 	return true;
 }
 
-const char *host_addr_special(const struct host_addr *a)
+/* Where the carried address begins, in bits. */
+static unsigned carry_offset(enum carry carry)
+{
+	return carry == CARRY_6TO4 ? 16 : 96;
+}
+
+/* The rest of IPv6 is reserved in blocks of this length: IANA gave out one of the eight. */
+#define RESERVED_BITS	3
+
+const char *host_addr_block(const struct host_addr *a, unsigned *ret_bits)
 {
 	const struct special *outer = special_of(a), *inner = NULL;
 	struct host_addr carried;
+	const char *name;
 
+	*ret_bits = 0;
 	if (host_addr_unwrap(a, &carried))
 		inner = special_of(&carried);
+	name = inner && inner->name ? inner->name : outer ? outer->name : NULL;
+	if (!name)
+		return NULL;
 	if (inner && inner->name)
-		return inner->name;
-	return outer ? outer->name : NULL;
+		*ret_bits = carry_offset(outer->carry) + inner->bits;
+	else
+		*ret_bits = outer->bits ? outer->bits : RESERVED_BITS;
+	/* Both lead to this machine. */
+	if (strcmp(name, "loopback") == 0 || strcmp(name, "unspecified") == 0)
+		*ret_bits = host_addr_bits(a);
+	return name;
+}
+
+const char *host_addr_special(const struct host_addr *a)
+{
+	unsigned bits;
+
+	return host_addr_block(a, &bits);
+}
+
+bool host_addr_is_metadata(const struct host_addr *a)
+{
+	const char *special = host_addr_special(a);
+
+	return special && strcmp(special, "metadata") == 0;
+}
+
+bool host_addr_is_loopback(const struct host_addr *a)
+{
+	static const struct host_addr v6 = { .is_v6 = true, .b = { [15] = 1 } };
+
+	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
 }
 
 /* A range that carries IPv4 addresses, or holds one that does, may carry any. */

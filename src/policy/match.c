@@ -1,8 +1,6 @@
 /* Asking a policy about a host; see match.h.
  *
- * The order of the questions is the order of the answers' weight: is it a host
- * at all, may its scheme be used, is the network on, is it denied, is it
- * allowed, and is what it resolves to allowed.
+ * decide() puts these questions together, for a live connection as for `cordon policy match`.
  */
 #include "policy/match.h"
 
@@ -22,8 +20,11 @@ enum denial {
 	DENY_NOT_LISTED,	/* host */
 	DENY_ADDRESS,		/* host */
 	DENY_PORT,		/* host, port */
+	DENY_SPECIAL,		/* host, which block */
+	DENY_OWN,		/* host */
+	DENY_LOOPBACK,
 	DENY_ANSWER_RULE,	/* host, rule */
-	DENY_ANSWER,		/* host, what is wrong with the answers */
+	DENY_ANSWER,		/* host, the answer and what is wrong with it */
 	N_DENIALS
 };
 
@@ -39,6 +40,10 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 		[DENY_NOT_LISTED] = "host %1$s is not in the allowlist",
 		[DENY_ADDRESS] = "host %1$s is not in the allowlist",
 		[DENY_PORT] = "port %2$s of host %1$s is not in the allowlist",
+		[DENY_SPECIAL] = "host %1$s is a special address (%2$s) "
+				 "that no rule names",
+		[DENY_OWN] = "host %1$s is an address of this machine",
+		[DENY_LOOPBACK] = "the loopback inside is the cordon's own",
 		[DENY_ANSWER_RULE] = "host %1$s: resolved address is denied by the rule %2$s",
 		[DENY_ANSWER] = "host %1$s resolves to %2$s",
 	},
@@ -54,6 +59,10 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 		[DENY_ADDRESS] = "SandboxError: host %1$s is not in allowed_domains "
 				 "(IP literal \"%1$s\" is not in the allowlist)",
 		[DENY_PORT] = "SandboxError: port %2$s of host %1$s is not in allowed_domains",
+		[DENY_SPECIAL] = "SandboxError: host %1$s is a special address (%2$s) "
+				 "that no rule names",
+		[DENY_OWN] = "SandboxError: host %1$s is an address of this machine",
+		[DENY_LOOPBACK] = "SandboxError: the loopback inside is the cordon's own",
 		[DENY_ANSWER_RULE] = "SandboxError: host %1$s: resolved address is denied by "
 				     "the rule %2$s",
 		[DENY_ANSWER] = "SandboxError: host %1$s resolves to %2$s",
@@ -69,12 +78,16 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 		[DENY_NOT_LISTED] = "host %1$s is not in the allowlist: no allow rule matched",
 		[DENY_ADDRESS] = "host %1$s is not in the allowlist: no allow rule matched",
 		[DENY_PORT] = "port %2$s of host %1$s: no allow rule matched",
+		[DENY_SPECIAL] = "host %1$s is a special address (%2$s) "
+				 "that no rule names",
+		[DENY_OWN] = "host %1$s is an address of this machine",
+		[DENY_LOOPBACK] = "the loopback inside is the cordon's own",
 		[DENY_ANSWER_RULE] = "host %1$s: resolved address matched deny rule `%2$s`",
 		[DENY_ANSWER] = "host %1$s resolves to %2$s: no allow rule matched",
 	},
 };
 
-/* What would allow it; the same two texts. */
+/* What would allow it; the same two texts.  NULL: the caller writes it, with the port. */
 static const char *const denial_hints[N_DENIALS] = {
 	[DENY_INVALID] = "a host name or an address",
 	[DENY_SCHEME] = "http or https",
@@ -85,8 +98,8 @@ static const char *const denial_hints[N_DENIALS] = {
 	[DENY_NOT_LISTED] = "--allow-host %1$s",
 	[DENY_ADDRESS] = "--allow-host %1$s",
 	[DENY_PORT] = "--allow-host %1$s:%2$s",
+	[DENY_SPECIAL] = "--allow-host %1$s",
 	[DENY_ANSWER_RULE] = "%1$.0snetwork.deny without %2$s",
-	[DENY_ANSWER] = "an address rule, or --connect-to",
 };
 
 /* The formats are the tables' own constants. */
@@ -97,7 +110,9 @@ static void deny(const struct matcher *m, struct match_verdict *v, enum denial w
 {
 	v->allowed = false;
 	snprintf(v->reason, sizeof(v->reason), denial_words[m->style][why], first, second);
-	snprintf(v->hint, sizeof(v->hint), denial_hints[why], first, second);
+	v->hint[0] = '\0';
+	if (denial_hints[why])
+		snprintf(v->hint, sizeof(v->hint), denial_hints[why], first, second);
 }
 #pragma GCC diagnostic pop
 
@@ -168,81 +183,165 @@ static void deny_by_rule(const struct matcher *m, struct match_verdict *v, enum 
 	deny(m, v, is_private_block(m, rule) ? DENY_PRIVATE : why, host, buf_text(&text));
 }
 
-/* May a name lead to this special address?  Only where a rule names it; a
- * range of everything names nothing. */
-static bool names_address(const struct matcher *m, const struct host *addr, unsigned port)
-{
-	const struct host_rule *rule = host_set_find(m->allow, addr, port, false);
-
-	return rule && rule->form == HOST_NET && rule->bits > 0;
-}
-
 bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port)
 {
 	return find_denying(m, h, port);
 }
 
-bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port,
-			    bool own)
+/* Does an allow rule name this very address, or a range no wider than the block that makes it
+ * special?  A wider range is about what else lies in it. */
+static bool names_address(const struct matcher *m, const struct host_addr *addr, unsigned port,
+			  bool own)
 {
-	struct host addr = { .is_addr = true, .addr = *answer };
+	struct host h = { .is_addr = true, .addr = *addr };
+	const struct host_rule *rule = host_set_find(m->allow, &h, port, false);
+	unsigned bits;
 
-	return !find_denying(m, &addr, port) &&
-	       (m->mode != NETWORK_ALLOWLIST || (!host_addr_special(answer) && !own) ||
-		names_address(m, &addr, port));
+	host_addr_block(addr, &bits);
+	return rule && rule->form == HOST_NET && rule->bits >= bits &&
+	       (!own || host_rule_is_address(rule));
 }
 
-/* A denied answer refuses the name; of the others the good ones are used, and
- * one is enough. */
-static bool check_answers(const struct matcher *m, const char *name, unsigned port,
-			  const struct host_addr *answers, size_t n, struct match_verdict *v)
+/* The machine's own addresses and the special ones, which a policy without a rule about them
+ * does not lead to.  A public network has no such rule. */
+static bool leads_to(const struct matcher *m, const struct host_addr *addr, unsigned port, bool own)
 {
-	size_t good = 0;
+	if (!own && !host_addr_special(addr))
+		return true;
+	return m->mode == NETWORK_ALLOWLIST && names_address(m, addr, port, own);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		struct host addr = { .is_addr = true, .addr = answers[i] };
-		const struct host_rule *denied = find_denying(m, &addr, port);
-		const char *special = host_addr_special(&answers[i]);
-		cleanup_buf struct buf what = BUF(256);
+static void print_port(unsigned port, char out[16])
+{
+	snprintf(out, 16, port ? "%u" : "PORT", port);
+}
 
-		if (denied) {
-			deny_by_rule(m, v, DENY_ANSWER_RULE, name, denied);
-			return false;
-		}
-		if (matcher_accepts_answer(m, &answers[i], port, false)) {
-			good++;
-			continue;
-		}
-		host_addr_print(&answers[i], &what);
-		buf_printf(&what, ", a special address (%s)", special);
-		deny(m, v, DENY_ANSWER, name, buf_text(&what));
+static void hint_own(struct match_verdict *v, unsigned port)
+{
+	char digits[16];
+
+	print_port(port, digits);
+	snprintf(v->hint, sizeof(v->hint), "--host-port %s, and the name " HOST_OF_MACHINE, digits);
+}
+
+/* For a host that the operator says the place of. */
+static void hint_reroute(struct match_verdict *v, const struct host *h, unsigned port,
+			 const struct host_addr *to)
+{
+	const struct host place = { .is_addr = true, .addr = *to };
+	const struct host *const ends[] = { h, &place };
+	cleanup_buf struct buf text = BUF(MATCH_REASON);
+	char digits[16];
+
+	print_port(port, digits);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		bool is_v6 = ends[i]->is_addr && ends[i]->addr.is_v6;
+
+		buf_puts(&text, i ? ":" : "--connect-to ");
+		buf_puts(&text, is_v6 ? "[" : "");
+		host_print(ends[i], &text);
+		buf_printf(&text, "%s:%s", is_v6 ? "]" : "", digits);
 	}
-	return good > 0 || n == 0;
+	snprintf(v->hint, sizeof(v->hint), "%s", buf_text(&text));
 }
 
-void matcher_check_host(const struct matcher *m, const struct host *h, unsigned port,
-			const struct host_addr *answers, size_t n_answers,
-			struct match_verdict *v)
+/* The loopback inside is another than the one that would be dialled outside, to which the
+ * unspecified address leads as well. */
+bool matcher_check_loopback(const struct matcher *m, const struct host_addr *addr, unsigned port,
+			    struct match_verdict *v)
+{
+	const char *special = host_addr_special(addr);
+
+	if (!special || (strcmp(special, "loopback") != 0 && strcmp(special, "unspecified") != 0))
+		return true;
+	deny(m, v, DENY_LOOPBACK, "", "");
+	hint_own(v, port);
+	return false;
+}
+
+bool matcher_check_dialled(const struct matcher *m, const struct host_addr *addr, unsigned port,
+			   bool own, struct match_verdict *v)
+{
+	const struct host h = { .is_addr = true, .addr = *addr };
+	const char *special = host_addr_special(addr);
+	cleanup_buf struct buf name = BUF(512);
+
+	if (leads_to(m, addr, port, own))
+		return true;
+	host_print(&h, &name);
+	if (own) {
+		deny(m, v, DENY_OWN, buf_text(&name), "");
+		hint_own(v, port);
+		return false;
+	}
+	deny(m, v, DENY_SPECIAL, buf_text(&name), special);
+	/* In a public network a rule that allows something would forbid the rest. */
+	if (m->mode == NETWORK_PUBLIC)
+		hint_reroute(v, &h, port, addr);
+	return false;
+}
+
+static void deny_answer(const struct matcher *m, struct match_verdict *v, const struct host *h,
+			unsigned port, const struct host_addr *answer)
+{
+	const char *special = host_addr_special(answer);
+	cleanup_buf struct buf what = BUF(256);
+
+	host_addr_print(answer, &what);
+	if (special)
+		buf_printf(&what, ", a special address (%s)", special);
+	else
+		buf_puts(&what, ", an address of this machine");
+	deny(m, v, DENY_ANSWER, h->name, buf_text(&what));
+	if (!special || host_addr_is_loopback(answer))
+		hint_own(v, port);
+	else
+		hint_reroute(v, h, port, answer);
+}
+
+bool matcher_check_answers(const struct matcher *m, const struct host *h, unsigned port,
+			   const struct match_answers *answers, unsigned *ret_good,
+			   struct match_verdict *v)
+{
+	*ret_good = 0;
+	assert(answers->n <= MAX_MATCH_ANSWERS);
+	for (size_t i = 0; i < answers->n; i++) {
+		struct host addr = { .is_addr = true, .addr = answers->addrs[i] };
+		const struct host_rule *denied = find_denying(m, &addr, port);
+
+		if (!denied)
+			continue;
+		deny_by_rule(m, v, DENY_ANSWER_RULE, h->name, denied);
+		return false;
+	}
+	for (size_t i = 0; i < answers->n; i++) {
+		if (leads_to(m, &answers->addrs[i], port, answers->own && answers->own[i]))
+			*ret_good |= 1u << i;
+		else if (!*ret_good)
+			deny_answer(m, v, h, port, &answers->addrs[i]);
+	}
+	return *ret_good || !answers->n;
+}
+
+bool matcher_check_rules(const struct matcher *m, const struct host *h, unsigned port,
+			 struct match_verdict *v)
 {
 	cleanup_buf struct buf name = BUF(512);
 	const struct host_rule *rule;
 
-	*v = (struct match_verdict){ .allowed = false };
 	host_print(h, &name);
 	rule = find_denying(m, h, port);
-	if (m->mode == NETWORK_NONE) {
+	if (m->mode == NETWORK_NONE)
 		deny(m, v, DENY_MODE, buf_text(&name), "");
-	} else if (rule) {
+	else if (rule)
 		deny_by_rule(m, v, DENY_RULE, buf_text(&name), rule);
-	} else if (m->mode == NETWORK_ALLOWLIST && !host_set_find(m->allow, h, port, false)) {
-		if (host_set_find(m->allow, h, 0, false))
-			deny_port(m, v, h, buf_text(&name), port);
-		else
-			deny(m, v, h->is_addr ? DENY_ADDRESS : DENY_NOT_LISTED, buf_text(&name),
-			     "");
-	} else if (h->is_addr || check_answers(m, buf_text(&name), port, answers, n_answers, v)) {
-		v->allowed = true;
-	}
+	else if (m->mode == NETWORK_PUBLIC || host_set_find(m->allow, h, port, false))
+		return true;
+	else if (host_set_find(m->allow, h, 0, false))
+		deny_port(m, v, h, buf_text(&name), port);
+	else
+		deny(m, v, h->is_addr ? DENY_ADDRESS : DENY_NOT_LISTED, buf_text(&name), "");
+	return false;
 }
 
 static bool is_http(struct str scheme)
@@ -256,8 +355,8 @@ static bool judges_schemes(const struct matcher *m)
 	return m->style == STYLE_AI_HARNESS && m->mode != NETWORK_PUBLIC;
 }
 
-static void check_url(const struct matcher *m, struct str target, const struct host_addr *answers,
-		      size_t n_answers, struct match_verdict *v)
+static bool parse_url(const struct matcher *m, struct str target, struct match_target *ret,
+		      struct match_verdict *v)
 {
 	char why[HOST_WHY];
 	struct url url;
@@ -274,7 +373,8 @@ static void check_url(const struct matcher *m, struct str target, const struct h
 	else if (fault != URL_OK)
 		deny(m, v, DENY_INVALID, why, "");
 	else
-		matcher_check_host(m, &url.host, url.port, answers, n_answers, v);
+		*ret = (struct match_target){ url.host, url.port };
+	return fault == URL_OK && !(judges_schemes(m) && !is_http(url.scheme));
 }
 
 /* HOST and HOST:PORT have none of these; every URL has. */
@@ -284,21 +384,17 @@ static bool is_url(struct str target)
 	       memchr(target.s, '\\', target.n);
 }
 
-void matcher_check(const struct matcher *m, struct str target, const struct host_addr *answers,
-		   size_t n_answers, struct match_verdict *ret)
+bool matcher_parse(const struct matcher *m, struct str target, struct match_target *ret,
+		   struct match_verdict *v)
 {
-	struct match_verdict v = { .allowed = false };
 	char why[HOST_WHY];
-	struct host host;
-	unsigned port;
 
 	if (is_url(target))
-		check_url(m, target, answers, n_answers, &v);
-	else if (url_parse_hostport(target, &host, &port, why) == 0)
-		matcher_check_host(m, &host, port, answers, n_answers, &v);
-	else if (judges_schemes(m) && str_find(target, '@') == target.n)
-		check_url(m, target, answers, n_answers, &v);
-	else
-		deny(m, &v, DENY_INVALID, why, "");
-	*ret = v;
+		return parse_url(m, target, ret, v);
+	if (url_parse_hostport(target, &ret->host, &ret->port, why) == 0)
+		return true;
+	if (judges_schemes(m) && str_find(target, '@') == target.n)
+		return parse_url(m, target, ret, v);
+	deny(m, v, DENY_INVALID, why, "");
+	return false;
 }

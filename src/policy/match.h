@@ -33,19 +33,42 @@ struct matcher {
  * mode must be set (read_defaults()). */
 int matcher_init(struct matcher *m, const struct policy *p, const struct section *s,
 		 struct cordon_err *err) MUST_USE;
-/* `target` is a URL, HOST, or HOST:PORT.  `answers` are the addresses that the
- * name is taken to resolve to; none: the name alone is judged. */
-void matcher_check(const struct matcher *m, struct str target, const struct host_addr *answers,
-		   size_t n_answers, struct match_verdict *ret);
-/* The same for a host that was parsed already. */
-void matcher_check_host(const struct matcher *m, const struct host *h, unsigned port,
-			const struct host_addr *answers, size_t n_answers,
-			struct match_verdict *ret);
+struct match_target {
+	struct host host;
+	unsigned port;		/* 0: none is written */
+};
+
+/* A URL, HOST, or HOST:PORT.  False: no host can be judged, and *v says why. */
+bool matcher_parse(const struct matcher *m, struct str target, struct match_target *ret,
+		   struct match_verdict *v) MUST_USE;
+/* The rules about the host as it was named: false fills *v, as in all that follow.  Port 0:
+ * may any port be reached? */
+bool matcher_check_rules(const struct matcher *m, const struct host *h, unsigned port,
+			 struct match_verdict *v) MUST_USE;
+/* An address that was dialled, and that the rules allow: does one of them name it where that is
+ * needed?  `own`: it is an address of this machine. */
+bool matcher_check_dialled(const struct matcher *m, const struct host_addr *addr, unsigned port,
+			   bool own, struct match_verdict *v) MUST_USE;
+/* No rule has a word about it: it leads to the machine itself, or back to the inside. */
+bool matcher_check_loopback(const struct matcher *m, const struct host_addr *addr, unsigned port,
+			    struct match_verdict *v) MUST_USE;
+
+#define MAX_MATCH_ANSWERS	32
+
+/* What a name resolves to, at most MAX_MATCH_ANSWERS.  `own[i]`: an address of this machine;
+ * NULL: none is known to be. */
+struct match_answers {
+	const struct host_addr *addrs;
+	const bool *own;
+	size_t n;
+};
+
+/* A denied answer refuses the name.  Of the others the good ones (bits of *ret_good) are used,
+ * and one is enough. */
+bool matcher_check_answers(const struct matcher *m, const struct host *h, unsigned port,
+			   const struct match_answers *answers, unsigned *ret_good,
+			   struct match_verdict *v) MUST_USE;
 /* Is there a deny rule for it? */
 bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port);
-/* May a name lead to this address?  Where the answers are mixed, only these are
- * used.  `own`: it is one of this machine's, and so as special as its loopback. */
-bool matcher_accepts_answer(const struct matcher *m, const struct host_addr *answer, unsigned port,
-			    bool own);
 
 #endif

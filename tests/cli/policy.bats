@@ -152,6 +152,28 @@ denied: host a.example is denied by the rule *:25"
 	usage_error "'localhost' is not an address"
 }
 
+# The verdict is the one that a run gives.
+@test "match: special addresses are named by rules no wider than their block" {
+	printf '[network]\nallow = ["a.example", "128.0.0.0/1", "10.0.0.0/8"]\n' >a.toml
+	cordon policy match --policy a.toml 169.254.169.254 10.1.2.3 192.168.0.1 200.1.2.3
+	is "$out" "denied: host 169.254.169.254 is a special address (metadata) that no rule names
+allowed
+denied: host 192.168.0.1 is a special address (private) that no rule names
+allowed"
+	cordon policy match --policy a.toml --resolves-to 169.254.169.254 a.example
+	is "$out" "denied: host a.example resolves to 169.254.169.254, a special address (metadata)"
+	cordon policy match --policy a.toml --connect-to 169.254.169.254::10.0.0.1: 169.254.169.254
+	is "$out" "allowed"
+	printf '[network]\nhost_ports = [5432]\n' >b.toml
+	cordon policy match --policy b.toml host.cordon.internal:5432 host.cordon.internal:22
+	is "$out" "allowed
+denied: port 22 of host.cordon.internal is not in network.host_ports"
+	printf -- '---\nnetwork: {allowed_domains: ["*"]}\n---\n' >harness.md
+	cordon policy match --policy harness.md http://10.0.0.1/ http://8.8.8.8/
+	is "$out" "denied: SandboxError: host 10.0.0.1 is a special address (private) that no rule names
+allowed"
+}
+
 @test "match: never repeats user, password, path or query" {
 	printf '[network]\nallow = ["a.example"]\n' >a.toml
 	printf -- '---\nnetwork: {allowed_domains: [a.example]}\n---\n' >harness.md

@@ -99,7 +99,53 @@ static const struct row rows[] = {
 	{ PUBLIC, "93.184.216.34", 443, { NULL }, true, 0, NULL },
 	{ ALLOW("\"0.0.0.0/0\""), "=8.8.8.8", 443, { NULL }, false, 0, "this machine" },
 	{ ALLOW("\"8.8.8.8\""), "=8.8.8.8", 443, { NULL }, true, 0, NULL },
+	/* A range that is wider than the machine's address, or than a special block, is about
+	 * what else lies in it. */
+	{ ALLOW("\"93.184.0.0/16\""), "=93.184.216.34", 443, { NULL }, false, 0, "this machine" },
+	{ ALLOW("\"93.184.0.0/16\""), "93.184.216.35", 443, { NULL }, true, 0, NULL },
+	{ ALLOW("\"a.test\", \"93.184.0.0/16\""), "a.test", 443, { "=93.184.216.34" }, false, 0,
+	  "this machine" },
+	{ ALLOW("\"10.0.0.0/8\""), "=10.1.2.3", 443, { NULL }, false, 0, "this machine" },
+	{ ALLOW("\"a.test\", \"64.0.0.0/2\""), "a.test", 80, { "127.0.0.1" }, false, 0,
+	  "loopback" },
+	{ ALLOW("\"a.test\", \"127.0.0.0/8\""), "a.test", 80, { "127.0.0.1" }, false, 0,
+	  "loopback" },
+	{ ALLOW("\"a.test\", \"127.0.0.1\""), "a.test", 80, { "127.0.0.1" }, true, 1, NULL },
+	{ ALLOW("\"a.test\", \"0.0.0.0/8\""), "a.test", 80, { "0.0.0.0" }, false, 0, "special" },
+	{ ALLOW("\"a.test\", \"::/1\""), "a.test", 80, { "::1" }, false, 0, "loopback" },
+	{ ALLOW("\"128.0.0.0/1\""), "169.254.169.254", 80, { NULL }, false, 0, "metadata" },
+	{ ALLOW("\"169.254.0.0/16\""), "169.254.169.254", 80, { NULL }, false, 0, "metadata" },
+	{ ALLOW("\"169.254.0.0/16\""), "169.254.1.1", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"169.254.0.0/15\""), "169.254.1.1", 80, { NULL }, false, 0, "link-local" },
+	{ ALLOW("\"169.254.169.254\""), "169.254.169.254", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"a.test\", \"128.0.0.0/1\""), "a.test", 80, { "169.254.169.254" }, false, 0,
+	  "metadata" },
+	{ ALLOW("\"10.0.0.0/7\""), "10.1.2.3", 80, { NULL }, false, 0, "private" },
+	{ ALLOW("\"224.0.0.0/3\""), "224.0.0.1", 80, { NULL }, false, 0, "multicast" },
+	{ ALLOW("\"224.0.0.0/4\""), "224.0.0.1", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"64:ff9b::/96\""), "64:ff9b::a00:1", 80, { NULL }, false, 0, "private" },
+	{ ALLOW("\"64:ff9b::a00:0/104\""), "64:ff9b::a00:1", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"2002::/16\""), "2002:a00:1::", 80, { NULL }, false, 0, "private" },
+	{ ALLOW("\"2002:a00::/24\""), "2002:a00:1::", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"8000::/1\""), "fd00::1", 80, { NULL }, false, 0, "unique-local" },
+	{ ALLOW("\"fc00::/7\""), "fd00::1", 80, { NULL }, true, 0, NULL },
+	{ ALLOW("\"8000::/1\""), "9000::1", 80, { NULL }, false, 0, "reserved" },
+	{ ALLOW("\"8000::/3\""), "9000::1", 80, { NULL }, true, 0, NULL },
 };
+
+/* Of no row does a hint say how to reach a place where a cloud gives out credentials. */
+static bool is_about_metadata(const struct row *r)
+{
+	static const char *const places[] = { "169.254.169.254", "100.100.100.200", "a9fe:a9fe" };
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		found |= strstr(r->host, places[i]) != NULL;
+		for (size_t k = 0; k < MAX_ANSWERS && r->answers[k]; k++)
+			found |= strstr(r->answers[k], places[i]) != NULL;
+	}
+	return found;
+}
 
 static void check_row(const struct row *r)
 {
@@ -108,18 +154,18 @@ static void check_row(const struct row *r)
 	struct host_addr answers[MAX_ANSWERS];
 	bool own[MAX_ANSWERS];
 	struct host host;
-	struct decide_question q = { .host = &host, .port = r->port, .answers = answers,
-				     .own = own, .is_own = r->host[0] == '=' };
+	struct decide_question q = { .host = &host, .port = r->port,
+				     .answers = { answers, own, 0 },
+				     .is_own = r->host[0] == '=' };
 	struct decide_verdict v;
 	char why[HOST_WHY];
 
 	ok(host_parse(str_from(r->host + q.is_own), &host, why) == 0, "%s: %s", r->host, why);
-	for (; q.n_answers < MAX_ANSWERS && r->answers[q.n_answers]; q.n_answers++) {
-		const char *text = r->answers[q.n_answers];
+	for (size_t *n = &q.answers.n; *n < MAX_ANSWERS && r->answers[*n]; ++*n) {
+		const char *text = r->answers[*n];
 
-		own[q.n_answers] = text[0] == '=';
-		ok(host_addr_parse(str_from(text + (text[0] == '=')), &answers[q.n_answers]), "%s",
-		   text);
+		own[*n] = text[0] == '=';
+		ok(host_addr_parse(str_from(text + (text[0] == '=')), &answers[*n]), "%s", text);
 	}
 	decide(net, &q, &v);
 	is_int(v.allowed, r->allowed, "%s %s:%u %s", r->policy, r->host, r->port, v.why.reason);
@@ -127,7 +173,8 @@ static void check_row(const struct row *r)
 	if (r->why)
 		ok(strstr(v.why.reason, r->why), "'%s' is not in '%s'", r->why, v.why.reason);
 	if (!v.allowed)
-		ok(v.why.hint[0], "no hint: %s %s", r->policy, r->host);
+		is_int(v.why.hint[0] != '\0', !is_about_metadata(r), "hint of %s %s: %s", r->policy,
+		       r->host, v.why.hint);
 }
 
 static void test_verdicts(void)
@@ -209,15 +256,13 @@ static void test_datagrams(void)
 	ok(host_parse(STR("ntp.test"), &h, why) == 0, "%s", why);
 	decide(net, &q, &v);
 	ok(v.allowed, "%s", v.why.reason);
-	q.answers = answers;
-	q.own = own;
-	q.n_answers = 2;
+	q.answers = (struct match_answers){ answers, own, 2 };
 	decide(net, &q, &v);
 	ok(v.allowed && v.good == 2, "special answers are not used");
-	q.n_answers = 1;
+	q.answers.n = 1;
 	decide(net, &q, &v);
 	ok(!v.allowed, "nor is a name with no other");
-	q.n_answers = 0;
+	q.answers.n = 0;
 	q.port = 124;
 	decide(net, &q, &v);
 	ok(!v.allowed, "another port");
