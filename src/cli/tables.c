@@ -43,6 +43,8 @@ const struct option options[] = {
 	  "a port of a server inside that the caller's loopback reaches; repeatable" },
 	{ "--tls", 0, "WORD", IN_RUNS | IN_TRIAL, SET(CORDON_REPLACE, "network.tls"),
 	  "strict, or name-only: whether names inside TLS and HTTP count" },
+	{ "--protocols", 0, "WORDS", IN_RUNS | IN_TRIAL, SET(CORDON_REPLACE, "network.protocols"),
+	  "any, or http, tls or http,tls: what a connection's first bytes must be" },
 	{ "--connect-to", 0, "HOST:PORT:ADDR:PORT", IN_RUNS | IN_TRIAL | IN_MATCH,
 	  OPT_CONNECT_TO, 0, NULL,
 	  "dial ADDR:PORT for HOST:PORT, which is allowed or not as before; repeatable" },

@@ -374,6 +374,7 @@ void conn_resolve(struct conn *c)
 		conn_refuse(c, "the port is the gate's own", "");
 		return;
 	}
+	c->awaits_first = matcher_judges_protocols(&c->g->net->match);
 	c->is_strict = c->g->net->strict;
 	if (c->is_strict) {
 		c->peek = calloc(1, sizeof(*c->peek));
@@ -520,10 +521,38 @@ void conn_tell_allowed(struct conn *c)
 	tell(c, GATE_ALLOWED, NULL, NULL);
 }
 
+bool conn_take_first(struct conn *c, enum first_bytes first)
+{
+	struct host room;
+	struct decide_question q = { .host = conn_host(c, &room), .port = c->port, .first = first,
+				     .is_own = !c->name && addr_is_own(&c->addr) };
+	struct decide_verdict v;
+
+	c->awaits_first = false;
+	c->first = first;
+	if (c->state == CONN_RELAY)
+		timer_stop(c->g, &c->timer);
+	decide(c->g->net, &q, &v);
+	if (!v.allowed)
+		conn_refuse(c, v.why.reason, v.why.hint);
+	return v.allowed;
+}
+
+static void first_over(struct gate *g, struct timer *t)
+{
+	struct conn *c = CONTAINER(t, struct conn, timer);
+
+	(void)g;
+	if (conn_take_first(c, FIRST_NONE))
+		relay_move(c, true, true);
+}
+
 void conn_connected(struct conn *c)
 {
 	timer_stop(c->g, &c->timer);
 	c->state = CONN_RELAY;
+	if (c->awaits_first)
+		timer_start(c->g, &c->timer, TIMER_FIRST, first_over);
 	conn_tell_allowed(c);
 	if (c->ask && !proxy_connected(c))
 		conn_end(c, true, NULL);
@@ -550,6 +579,7 @@ static const char *find_objection(struct conn *c, struct decide_verdict *v)
 	struct host room;
 	bool own = false, has_server = c->state != CONN_RESOLVE && c->at_to < c->n_to;
 	struct decide_question q = { .host = conn_host(c, &room), .port = c->port,
+				     .first = c->first,
 				     .is_own = !c->name && addr_is_own(&c->addr) };
 
 	if (has_server && c->name && !c->is_proxied) {
@@ -559,7 +589,8 @@ static const char *find_objection(struct conn *c, struct decide_verdict *v)
 	decide(g->net, &q, v);
 	if (!v->allowed)
 		return v->why.reason;
-	if (g->net->strict && !c->is_strict)
+	if ((g->net->strict && !c->is_strict) ||
+	    (matcher_judges_protocols(&g->net->match) && !c->awaits_first && !c->first))
 		return "the connection began before its bytes were judged";
 	return has_server && !is_on_its_way(c, v) ? "the way to the host is another now" : NULL;
 }

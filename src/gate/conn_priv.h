@@ -48,6 +48,8 @@ struct conn {
 	int64_t begin_us;
 	enum conn_state state;
 	bool is_exposed;		/* from the caller's loopback to a port inside */
+	bool awaits_first;		/* nothing passes before its first bytes are known */
+	enum first_bytes first;		/* as they were judged */
 	bool is_strict;			/* its bytes were judged from the first on */
 	bool is_refused;
 	bool is_told;			/* that it was allowed: its end is told, too */
@@ -87,6 +89,9 @@ void conn_resolve(struct conn *c);
 void conn_server_ready(struct gate *g, struct watch *w, uint32_t events);
 /* The policy allowed it, whatever becomes of it; said once. */
 void conn_tell_allowed(struct conn *c);
+/* Its first bytes are known; false: they are refused, and the connection is no more what it
+ * was. */
+bool conn_take_first(struct conn *c, enum first_bytes first) MUST_USE;
 /* The server is there. */
 void conn_connected(struct conn *c);
 

@@ -153,6 +153,9 @@ void decide(const struct plan_net *net, const struct decide_question *q,
 	    struct decide_verdict *ret)
 {
 	judge(net, q, ret);
+	/* Datagrams have a list of their own. */
+	if (ret->allowed && !q->datagrams)
+		ret->allowed = matcher_check_first(&net->match, q->host, q->first, &ret->why);
 	if (!ret->allowed && leads_to_metadata(q))
 		ret->why.hint[0] = '\0';
 }
@@ -174,6 +177,7 @@ void decide_target(const struct plan_net *net, struct str target,
 		return;
 	}
 	q.port = t.port;
+	q.first = t.first;
 	if (!t.host.is_addr)
 		q.answers = *answers;
 	decide(net, &q, &v);

@@ -8,6 +8,7 @@ struct decide_question {
 	const struct host *host;	/* the name that was asked for, or the address dialled */
 	unsigned port;			/* 0: may it be reached at all? */
 	bool datagrams;
+	enum first_bytes first;		/* of a connection, once they are there */
 	bool is_own;			/* `host` is an address, and one of this machine */
 	/* What the name resolves to: all of it, or nothing as long as that is not known. */
 	struct match_answers answers;

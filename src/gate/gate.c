@@ -100,6 +100,7 @@ void pipe_give(struct gate *g, struct pipe_ends *p, bool is_empty)
 static const int64_t timer_us[N_TIMER_CLASSES] = {
 	[TIMER_RESOLVE] = 20000000,
 	[TIMER_DIAL] = 10000000,
+	[TIMER_FIRST] = 60000000,
 	[TIMER_REFUSE] = 1000000,
 	[TIMER_ACCEPT] = 50000,
 	[TIMER_FLOW] = 60000000,

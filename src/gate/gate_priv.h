@@ -27,6 +27,7 @@ struct watch {
 enum timer_class {
 	TIMER_RESOLVE,		/* a name that nobody knows */
 	TIMER_DIAL,		/* a server that does not answer */
+	TIMER_FIRST,		/* a client that has yet to say what it speaks */
 	TIMER_REFUSE,		/* a refused client that does not read why */
 	TIMER_ACCEPT,		/* no descriptors were left: try again */
 	TIMER_FLOW,		/* datagrams that nobody sent for a while */

@@ -2,6 +2,7 @@
  * where they do not.  Nothing here waits: what cannot go on is left where it is,
  * and its source is not read further, so that a slow reader slows the writer. */
 #include "gate/conn_priv.h"
+#include "gate/first.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -217,13 +218,56 @@ static enum moved move_unseen(struct conn *c, struct lane *l, struct ends e, uin
 
 /* ---- judged bytes -------------------------------------------------------- */
 
+/* Are the client's bytes read and held until it is known what may pass? */
+static bool is_judged(const struct conn *c)
+{
+	return c->peek || c->awaits_first;
+}
+
+/* network.protocols.  False: refused, or ended. */
+static bool judge_first(struct conn *c)
+{
+	struct lane *l = &c->up;
+	enum first_bytes first = first_read(l->held, l->n_held);
+
+	/* A client that ends without a byte has asked for nothing. */
+	if (l->eof && !l->n_held) {
+		conn_end(c, false, NULL);
+		return false;
+	}
+	if (first == FIRST_UNSEEN && l->eof)
+		first = FIRST_OTHER;
+	return first == FIRST_UNSEEN || conn_take_first(c, first);
+}
+
+/* Bytes of a server that speaks first are not passed on. */
+static void judge_server(struct conn *c)
+{
+	unsigned char byte;
+	ssize_t n = c->down.n_held ? 1 : recv(c->server.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+	if (n > 0)
+		(void)!conn_take_first(c, FIRST_OF_SERVER);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		conn_end(c, n != 0, NULL);
+}
+
 /* False: refused, and the connection is no more what it was. */
 static bool judge(struct conn *c)
 {
 	struct lane *l = &c->up;
-	struct peek_step step = peek_feed(c->peek, l->held ? l->held + l->n_done : NULL,
-					  l->n_held - l->n_done, l->eof);
+	struct peek_step step;
 
+	if (c->awaits_first && !judge_first(c))
+		return false;
+	if (c->awaits_first)
+		return true;
+	if (!c->peek) {
+		l->n_done = l->n_send = l->n_held;
+		return true;
+	}
+	step = peek_feed(c->peek, l->held ? l->held + l->n_done : NULL, l->n_held - l->n_done,
+			 l->eof);
 	if (step.verdict == PEEK_REFUSED) {
 		conn_refuse_bytes(c);
 		return false;
@@ -280,7 +324,7 @@ static enum moved move_judged(struct conn *c)
 		return m;
 	if (!has_server && l->n_send)
 		return MOVED_BLOCKED;
-	unseen = c->peek && !l->n_held ? peek_unseen(c->peek) : 0;
+	unseen = c->peek && !c->awaits_first && !l->n_held ? peek_unseen(c->peek) : 0;
 	if (has_server && (l->n_piped || unseen))
 		return move_unseen(c, l, e, unseen);
 	m = read_held(c);
@@ -312,7 +356,7 @@ static enum moved move_up(struct conn *c)
 	enum moved m = MOVED_ALL;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (c->peek || (l->n_held && c->state != CONN_RELAY))
+		if (is_judged(c) || (l->n_held && c->state != CONN_RELAY))
 			m = move_judged(c);
 		else if (c->state == CONN_RELAY)
 			m = move_unseen(c, l, (struct ends){ c->client.fd, c->server.fd },
@@ -387,7 +431,7 @@ static void move_early(struct conn *c)
 	uint32_t events = 0;
 	enum moved m = MOVED_ALL;
 
-	if (c->peek || c->up.n_held)
+	if (is_judged(c) || c->up.n_held)
 		m = move_up(c);
 	if (c->state == CONN_ENDED || c->state == CONN_REFUSE)
 		return;
@@ -395,7 +439,7 @@ static void move_early(struct conn *c)
 		conn_end(c, true, NULL);
 		return;
 	}
-	if (c->peek && !c->up.eof && !is_pending(&c->up) && c->up.n_held < READ_BYTES)
+	if (is_judged(c) && !c->up.eof && !is_pending(&c->up) && c->up.n_held < READ_BYTES)
 		events = EPOLLIN;
 	if (watch_set(c->g, &c->client, events) < 0)
 		conn_end(c, true, "no more descriptors can be watched");
@@ -430,7 +474,15 @@ void relay_move(struct conn *c, bool up, bool down)
 		move_early(c);
 		return;
 	}
-	if (down)
+	/* Who has spoken first is asked of the client's side. */
+	if (c->awaits_first) {
+		moved_up = move_up(c);
+		if (c->state == CONN_RELAY && c->awaits_first)
+			judge_server(c);
+		up = false;
+		down &= !c->awaits_first;
+	}
+	if (c->state == CONN_RELAY && down)
 		moved_down = move_down(c);
 	/* The answer may have freed what was held. */
 	if (c->state == CONN_RELAY && (up || asked))

@@ -209,6 +209,16 @@ static int add_parsed(struct composition *c, enum field_id id, const struct fiel
 	return add_values(c, id, more);
 }
 
+/* A domain in ai-harness's meaning is one of its own file, or of none: another file says by
+ * itself which protocols its hosts are reached by. */
+static void take_protocols(struct composition *c, const struct section *from)
+{
+	struct field_value *v = &c->policy.base.f[F_NETWORK_PROTOCOLS];
+
+	if (!v->set && (!c->policy.dialect || c->policy.dialect == &dialect_ai_harness))
+		*v = from->f[F_NETWORK_PROTOCOLS];
+}
+
 static int add_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct place at = { s->origin, 0, 0 };
@@ -224,6 +234,8 @@ static int add_one(struct composition *c, const struct cordon_setting *s)
 		rc = dialect_add_domain(&r, str_from(s->value), at);
 	else
 		rc = read_field_text(&r, &scratch.base, id, str_from(s->value), at);
+	if (rc == 0 && s->op == CORDON_ADD_DOMAIN)
+		take_protocols(c, &scratch.base);
 	return rc < 0 ? -1 : add_parsed(c, id, &scratch.base.f[id]);
 }
 
@@ -242,6 +254,7 @@ static void settle_backend(struct composition *c, const struct field_value *was)
 static int replace_one(struct composition *c, const struct cordon_setting *s)
 {
 	struct reader r = compose_reader(c, &c->policy, s->origin);
+	struct cordon_err err;
 	struct field_value was;
 	enum field_id id;
 
@@ -252,6 +265,8 @@ static int replace_one(struct composition *c, const struct cordon_setting *s)
 	if (read_field_text(&r, &c->policy.base, id, str_from(s->value),
 			    (struct place){ s->origin, 0, 0 }) < 0)
 		return -1;
+	if (field_value_canonical(id, &c->policy.base.f[id], &c->arena, &err) < 0)
+		return diag_error(&c->diags, (struct place){ s->origin, 0, 0 }, "%s", err.msg);
 	if (id == F_BACKEND)
 		settle_backend(c, &was);
 	for (size_t i = 0; i < c->policy.n_phases; i++) {

@@ -48,6 +48,7 @@ static const struct {
 	{ F_NETWORK_LISTEN, BIT(NET), ANY_CGROUP, "network namespace" },
 	{ F_NETWORK_LISTEN, BIT(SECCOMP), ANY_CGROUP, "seccomp (socket of AF_INET, AF_INET6)" },
 	{ F_NETWORK_TLS, 0, ANY_CGROUP, "nothing leads out" },
+	{ F_NETWORK_PROTOCOLS, 0, ANY_CGROUP, "nothing leads out" },
 	{ F_NETWORK_UPSTREAM_PROXY, 0, ANY_CGROUP, "nothing leads out" },
 	{ F_NETWORK_CONNECTIONS, 0, ANY_CGROUP, "nothing leads out" },
 	{ F_LIMITS_MEMORY, 0, HOST_CGROUP_V2, "cgroup v2 memory.max" },
@@ -91,6 +92,7 @@ static const struct {
 	{ F_NETWORK_HOST_PORTS, "the gate: dialled outside" },
 	{ F_NETWORK_UDP_ALLOW, "the gate: datagrams of one socket a port" },
 	{ F_NETWORK_TLS, "the gate: ClientHello and HTTP requests are read" },
+	{ F_NETWORK_PROTOCOLS, "the gate: the client's first bytes are read" },
 	{ F_NETWORK_UPSTREAM_PROXY, "the gate: HTTP CONNECT" },
 	{ F_NETWORK_CONNECTIONS, "the gate: counted where they are accepted" },
 };

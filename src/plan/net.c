@@ -26,13 +26,21 @@ static bool has_proxy(const struct section *s)
 	return v->set && !str_is(v->text, PROXY_NONE);
 }
 
+static bool judges_protocols(const struct section *s)
+{
+	const struct field_value *v = &s->f[F_NETWORK_PROTOCOLS];
+	const char *any = field_words(KIND_PROTOCOLS)[PROTOCOL_ANY];
+
+	return v->set && !(v->n && str_is(v->items[0].text, any));
+}
+
 /* ---- the rung ----------------------------------------------------------- */
 
 bool net_is_open(const struct section *s)
 {
 	return mode_of(s) == NETWORK_PUBLIC && !has(s, F_NETWORK_DENY) &&
 	       !has(s, F_NETWORK_EXPOSE) && !has(s, F_NETWORK_HOST_PORTS) &&
-	       !has_proxy(s) && !s->rerouted;
+	       !has_proxy(s) && !judges_protocols(s) && !s->rerouted;
 }
 
 bool net_needs_gate(const struct section *s)
@@ -168,11 +176,13 @@ enum host_feature net_find_missing(const struct section *s, const struct host_ca
 static void print_asker(const struct section *s, struct buf *out)
 {
 	static const enum field_id others[] = { F_NETWORK_DENY, F_NETWORK_EXPOSE,
-						F_NETWORK_HOST_PORTS, F_NETWORK_UPSTREAM_PROXY };
+						F_NETWORK_HOST_PORTS, F_NETWORK_PROTOCOLS,
+						F_NETWORK_UPSTREAM_PROXY };
 	const char *mode = field_words(KIND_NETWORK_MODE)[mode_of(s)];
 
 	for (size_t i = 0; mode_of(s) != NETWORK_ALLOWLIST && i < ARRAY_SIZE(others); i++)
-		if (has(s, others[i]) || (others[i] == F_NETWORK_UPSTREAM_PROXY && has_proxy(s))) {
+		if (others[i] == F_NETWORK_PROTOCOLS ? judges_protocols(s) :
+		    has(s, others[i]) || (others[i] == F_NETWORK_UPSTREAM_PROXY && has_proxy(s))) {
 			buf_printf(out, "%s under ", fields[others[i]].key);
 			break;
 		}

@@ -87,6 +87,17 @@ static void print_proxy(const struct net_proxy *p, struct buf *out)
 	buf_printf(out, "%s: HTTP CONNECT\n", p->authorization ? " with credentials" : "");
 }
 
+static void print_protocols(unsigned protocols, struct buf *out)
+{
+	const char *const *words = field_words(KIND_PROTOCOLS);
+
+	start("protocols", out);
+	for (unsigned i = 0; words[i]; i++)
+		if (protocols & 1u << i)
+			buf_printf(out, "%s ", words[i]);
+	buf_puts(out, "only: the first bytes of each connection are read\n");
+}
+
 void net_print(const struct plan_net *net, struct buf *out)
 {
 	const char *mode = field_words(KIND_NETWORK_MODE)[net->match.mode];
@@ -102,6 +113,8 @@ void net_print(const struct plan_net *net, struct buf *out)
 	start("tls", out);
 	buf_puts(out, net->strict ? "strict: names inside TLS and HTTP are read\n"
 				  : "name-only: what is inside a connection is not read\n");
+	if (matcher_judges_protocols(&net->match))
+		print_protocols(net->match.protocols, out);
 	for (size_t i = 0; i < net->n_reroutes; i++)
 		print_reroute(&net->reroutes[i], out);
 	print_ports("host ports", net->host_ports, net->n_host_ports,

@@ -1,20 +1,6 @@
 /* What covers what; see covering.h. */
 #include "policy/covering.h"
 
-#include "base/path.h"
-
-static bool covers(enum field_kind kind, const struct item *outer, const struct item *inner)
-{
-	switch (kind) {
-	case KIND_ROOTS:
-		return path_within(inner->text.s, outer->text.s);
-	case KIND_ENV_NAMES:
-		return str_glob(outer->text, inner->text);
-	default:
-		return item_cmp(kind, outer, inner) == 0;
-	}
-}
-
 /* What covers an entry stands before all that it covers, and no other entry of
  * a canonical list stands between: so it is the last one not behind `item`. */
 const struct item *item_find_covering(enum field_kind kind, const struct field_value *by,
@@ -30,7 +16,7 @@ const struct item *item_find_covering(enum field_kind kind, const struct field_v
 		else
 			high = mid;
 	}
-	return low && covers(kind, &by->items[low - 1], item) ? &by->items[low - 1] : NULL;
+	return low && item_implies(kind, &by->items[low - 1], item) ? &by->items[low - 1] : NULL;
 }
 
 /* Rules with the entry each stands for: the n'th is that of entry n, and a `*`

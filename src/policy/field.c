@@ -20,6 +20,7 @@ static const char *const listen_words[] = { "private", NULL };
 static const char *const tls_words[] = { "name-only", "strict", NULL };
 static const char *const protection_words[] = {
 	"userns", "mount", "pid", "ipc", "uts", "net", "landlock", "seccomp", "cgroup", NULL };
+static const char *const protocol_words[] = { "any", "http", "tls", NULL };
 static const char *const preset_words[] = {
 	"system_runtime", "developer_toolchains", "package_manager_config", "user_temp", NULL };
 static const char *const protect_words[] = { "git", "agent-config", "shell-rc", NULL };
@@ -29,6 +30,8 @@ static_assert(ARRAY_SIZE(mode_words) == N_NETWORK_MODES + 1, "mode_words does no
 static_assert(ARRAY_SIZE(switch_words) == N_SWITCH_WORDS + 1, "switch_words does not match");
 static_assert(ARRAY_SIZE(listen_words) == N_LISTEN_WORDS + 1, "listen_words does not match");
 static_assert(ARRAY_SIZE(tls_words) == N_TLS_WORDS + 1, "tls_words does not match");
+static_assert(ARRAY_SIZE(protocol_words) == N_PROTOCOL_WORDS + 1,
+	      "protocol_words does not match");
 static_assert(ARRAY_SIZE(protection_words) == N_PROTECTIONS + 1,
 	      "protection_words does not match");
 static_assert(ARRAY_SIZE(preset_words) == N_FILE_PRESETS + 1, "preset_words does not match");
@@ -54,6 +57,7 @@ static const struct {
 	[KIND_PROXY] = { SHAPE_TEXT, NULL, "a proxy such as \"http://proxy.example:3128\"" },
 	[KIND_PROTECTIONS] = { SHAPE_LIST, protection_words, "a list of protections" },
 	[KIND_PRESETS] = { SHAPE_LIST, preset_words, "a list of presets" },
+	[KIND_PROTOCOLS] = { SHAPE_LIST, protocol_words, "\"any\", or a list of protocols" },
 	[KIND_ROOTS] = { SHAPE_LIST, NULL, "a list of paths" },
 	[KIND_PATHS] = { SHAPE_LIST, NULL, "a list of paths and patterns" },
 	[KIND_PROTECT] = { SHAPE_LIST, protect_words, "a list of paths, patterns and named sets" },

@@ -33,6 +33,7 @@ enum field_kind {
 	/* lists */
 	KIND_PROTECTIONS,
 	KIND_PRESETS,
+	KIND_PROTOCOLS,		/* "any" is in place of a list, and covers every entry */
 	KIND_ROOTS,
 	KIND_PATHS,
 	KIND_PROTECT,
@@ -114,6 +115,7 @@ enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_M
 enum switch_word { SWITCH_TRUE, SWITCH_FALSE, N_SWITCH_WORDS };
 enum listen_word { LISTEN_PRIVATE, N_LISTEN_WORDS };
 enum tls_word { TLS_NAME_ONLY, TLS_STRICT, N_TLS_WORDS };
+enum protocol_word { PROTOCOL_ANY, PROTOCOL_HTTP, PROTOCOL_TLS, N_PROTOCOL_WORDS };
 enum protection {
 	PROTECTION_USERNS,
 	PROTECTION_MOUNT,

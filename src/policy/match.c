@@ -23,6 +23,7 @@ enum denial {
 	DENY_SPECIAL,		/* host, which block */
 	DENY_OWN,		/* host */
 	DENY_LOOPBACK,
+	DENY_PROTOCOL,		/* host, what it begins with */
 	DENY_ANSWER_RULE,	/* host, rule */
 	DENY_ANSWER,		/* host, the answer and what is wrong with it */
 	N_DENIALS
@@ -44,6 +45,8 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 				 "that no rule names",
 		[DENY_OWN] = "host %1$s is an address of this machine",
 		[DENY_LOOPBACK] = "the loopback inside is the cordon's own",
+		[DENY_PROTOCOL] = "connection to host %1$s begins with %2$s, which "
+				  "network.protocols does not list",
 		[DENY_ANSWER_RULE] = "host %1$s: resolved address is denied by the rule %2$s",
 		[DENY_ANSWER] = "host %1$s resolves to %2$s",
 	},
@@ -63,6 +66,8 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 				 "that no rule names",
 		[DENY_OWN] = "SandboxError: host %1$s is an address of this machine",
 		[DENY_LOOPBACK] = "SandboxError: the loopback inside is the cordon's own",
+		[DENY_PROTOCOL] = "SandboxError: connection to host %1$s begins with %2$s, which "
+				  "network.protocols does not list",
 		[DENY_ANSWER_RULE] = "SandboxError: host %1$s: resolved address is denied by "
 				     "the rule %2$s",
 		[DENY_ANSWER] = "SandboxError: host %1$s resolves to %2$s",
@@ -82,6 +87,8 @@ static const char *const denial_words[N_MESSAGE_STYLES][N_DENIALS] = {
 				 "that no rule names",
 		[DENY_OWN] = "host %1$s is an address of this machine",
 		[DENY_LOOPBACK] = "the loopback inside is the cordon's own",
+		[DENY_PROTOCOL] = "connection to host %1$s begins with %2$s, which "
+				  "network.protocols does not list",
 		[DENY_ANSWER_RULE] = "host %1$s: resolved address matched deny rule `%2$s`",
 		[DENY_ANSWER] = "host %1$s resolves to %2$s: no allow rule matched",
 	},
@@ -99,6 +106,7 @@ static const char *const denial_hints[N_DENIALS] = {
 	[DENY_ADDRESS] = "--allow-host %1$s",
 	[DENY_PORT] = "--allow-host %1$s:%2$s",
 	[DENY_SPECIAL] = "--allow-host %1$s",
+	[DENY_PROTOCOL] = "--protocols any",
 	[DENY_ANSWER_RULE] = "%1$.0snetwork.deny without %2$s",
 };
 
@@ -144,6 +152,19 @@ static int make_set(const struct field_value *v, bool every_port, struct arena *
 	return host_set_new(rules, n, a, ret, err);
 }
 
+static unsigned read_protocols(const struct field_value *v)
+{
+	const char *const *words = field_words(KIND_PROTOCOLS);
+	unsigned bits = 0;
+
+	if (!v->set)
+		return 1u << PROTOCOL_ANY;
+	for (size_t i = 0; i < v->n; i++)
+		for (unsigned k = 0; words[k]; k++)
+			bits |= str_is(v->items[i].text, words[k]) ? 1u << k : 0;
+	return bits;
+}
+
 int matcher_init(struct matcher *m, const struct policy *p, const struct section *s,
 		 struct cordon_err *err)
 {
@@ -151,6 +172,7 @@ int matcher_init(struct matcher *m, const struct policy *p, const struct section
 		.mode = (enum network_mode)s->f[F_NETWORK_MODE].number,
 		.style = p->dialect ? p->dialect->style : STYLE_NATIVE,
 		.deny_items = &s->f[F_NETWORK_DENY],
+		.protocols = read_protocols(&s->f[F_NETWORK_PROTOCOLS]),
 	};
 	if (make_set(&s->f[F_NETWORK_ALLOW], false, p->arena, &m->allow, err) < 0 ||
 	    make_set(&s->f[F_NETWORK_DENY], false, p->arena, &m->deny, err) < 0)
@@ -344,15 +366,33 @@ bool matcher_check_rules(const struct matcher *m, const struct host *h, unsigned
 	return false;
 }
 
-static bool is_http(struct str scheme)
+bool matcher_check_first(const struct matcher *m, const struct host *h, enum first_bytes first,
+			 struct match_verdict *v)
 {
-	return str_is(scheme, "http") || str_is(scheme, "https");
+	static const struct {
+		enum protocol_word word;	/* that allows it, besides "any" */
+		const char *words;
+	} rows[N_FIRST_BYTES] = {
+		[FIRST_HTTP] = { PROTOCOL_HTTP, "HTTP" },
+		[FIRST_TLS] = { PROTOCOL_TLS, "TLS" },
+		[FIRST_OTHER] = { PROTOCOL_ANY, "neither HTTP nor TLS" },
+		[FIRST_OF_SERVER] = { PROTOCOL_ANY, "the server's bytes" },
+		[FIRST_NONE] = { PROTOCOL_ANY, "a client that sends nothing" },
+	};
+	cleanup_buf struct buf name = BUF(512);
+
+	if (first == FIRST_UNSEEN || !matcher_judges_protocols(m) ||
+	    m->protocols & 1u << rows[first].word)
+		return true;
+	host_print(h, &name);
+	deny(m, v, DENY_PROTOCOL, buf_text(&name), rows[first].words);
+	return false;
 }
 
-/* The dialect that judges schemes has no policy at all when it is public. */
-static bool judges_schemes(const struct matcher *m)
+static enum first_bytes first_of_scheme(struct str scheme)
 {
-	return m->style == STYLE_AI_HARNESS && m->mode != NETWORK_PUBLIC;
+	return str_is(scheme, "http") ? FIRST_HTTP : str_is(scheme, "https") ? FIRST_TLS :
+	       FIRST_OTHER;
 }
 
 static bool parse_url(const struct matcher *m, struct str target, struct match_target *ret,
@@ -363,18 +403,20 @@ static bool parse_url(const struct matcher *m, struct str target, struct match_t
 	enum url_fault fault = url_parse(target, &url, why);
 	bool scheme_known = fault == URL_OK || fault == URL_NO_HOST || fault == URL_BAD_HOST ||
 			    fault == URL_NO_SCHEME;
+	enum first_bytes first = scheme_known ? first_of_scheme(url.scheme) : FIRST_OTHER;
+	bool is_refused = first == FIRST_OTHER && matcher_judges_protocols(m);
 
 	if (fault == URL_INVALID)
 		deny(m, v, DENY_INVALID, why, "");
-	else if (scheme_known && judges_schemes(m) && !is_http(url.scheme))
+	else if (scheme_known && is_refused)
 		deny(m, v, DENY_SCHEME, url.scheme_text, "");
 	else if (fault == URL_NO_HOST)
 		deny(m, v, DENY_NO_HOST, "", "");
 	else if (fault != URL_OK)
 		deny(m, v, DENY_INVALID, why, "");
 	else
-		*ret = (struct match_target){ url.host, url.port };
-	return fault == URL_OK && !(judges_schemes(m) && !is_http(url.scheme));
+		*ret = (struct match_target){ url.host, url.port, first };
+	return fault == URL_OK && !is_refused;
 }
 
 /* HOST and HOST:PORT have none of these; every URL has. */
@@ -391,9 +433,10 @@ bool matcher_parse(const struct matcher *m, struct str target, struct match_targ
 
 	if (is_url(target))
 		return parse_url(m, target, ret, v);
+	ret->first = FIRST_UNSEEN;
 	if (url_parse_hostport(target, &ret->host, &ret->port, why) == 0)
 		return true;
-	if (judges_schemes(m) && str_find(target, '@') == target.n)
+	if (matcher_judges_protocols(m) && str_find(target, '@') == target.n)
 		return parse_url(m, target, ret, v);
 	deny(m, v, DENY_INVALID, why, "");
 	return false;

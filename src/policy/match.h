@@ -20,6 +20,17 @@ struct match_verdict {
 	char hint[MATCH_REASON];	/* what would allow it */
 };
 
+/* What a connection begins with. */
+enum first_bytes {
+	FIRST_UNSEEN,		/* not known yet, or not asked about */
+	FIRST_HTTP,
+	FIRST_TLS,
+	FIRST_OTHER,
+	FIRST_OF_SERVER,	/* the server's bytes */
+	FIRST_NONE,		/* nothing, for as long as the gate waits */
+	N_FIRST_BYTES
+};
+
 /* A policy's network part, made ready for many questions. */
 struct matcher {
 	enum network_mode mode;
@@ -27,6 +38,7 @@ struct matcher {
 	const struct field_value *deny_items;
 	const struct host_set *allow, *deny;
 	const struct host_set *deny_host;	/* the deny rules for every port */
+	unsigned protocols;			/* bits of enum protocol_word */
 };
 
 /* Of the base, or of a phase.  `p` and its arena must outlive the matcher; its
@@ -36,6 +48,7 @@ int matcher_init(struct matcher *m, const struct policy *p, const struct section
 struct match_target {
 	struct host host;
 	unsigned port;		/* 0: none is written */
+	enum first_bytes first;	/* as the URL's scheme says */
 };
 
 /* A URL, HOST, or HOST:PORT.  False: no host can be judged, and *v says why. */
@@ -68,6 +81,14 @@ struct match_answers {
 bool matcher_check_answers(const struct matcher *m, const struct host *h, unsigned port,
 			   const struct match_answers *answers, unsigned *ret_good,
 			   struct match_verdict *v) MUST_USE;
+/* network.protocols: does a connection have to begin with one of them? */
+static inline bool matcher_judges_protocols(const struct matcher *m)
+{
+	return !(m->protocols & 1u << PROTOCOL_ANY);
+}
+/* May a connection to the host begin so? */
+bool matcher_check_first(const struct matcher *m, const struct host *h, enum first_bytes first,
+			 struct match_verdict *v) MUST_USE;
 /* Is there a deny rule for it? */
 bool matcher_denies(const struct matcher *m, const struct host *h, unsigned port);
 

@@ -103,14 +103,15 @@ int item_cmp(enum field_kind kind, const struct item *a, const struct item *b)
 	}
 }
 
-/* Does entry `a`, which sorts before `b`, say all that `b` says? */
-static bool implies(enum field_kind kind, const struct item *a, const struct item *b)
+bool item_implies(enum field_kind kind, const struct item *a, const struct item *b)
 {
 	switch (kind) {
 	case KIND_ROOTS:
 		return path_within(b->text.s, a->text.s);
 	case KIND_ENV_NAMES:
 		return str_glob(a->text, b->text);
+	case KIND_PROTOCOLS:
+		return str_is(a->text, field_words(kind)[PROTOCOL_ANY]) || str_eq(a->text, b->text);
 	default:
 		return item_cmp(kind, a, b) == 0;
 	}
@@ -157,7 +158,7 @@ int field_value_canonical(enum field_id id, struct field_value *v, struct arena 
 		return 0;
 	qsort_r(v->items, v->n, sizeof(*v->items), cmp_with_kind, &kind);
 	for (size_t i = 0; i < v->n; i++)
-		if (!kept || !implies(kind, &v->items[kept - 1], &v->items[i]))
+		if (!kept || !item_implies(kind, &v->items[kept - 1], &v->items[i]))
 			v->items[kept++] = v->items[i];
 	v->n = kept;
 	if (kind == KIND_ALLOW_HOSTS || kind == KIND_DENY_HOSTS)

@@ -96,6 +96,8 @@ bool policy_eq(const struct policy *a, const struct policy *b);
 
 /* Canonical order of the entries of a list field. */
 int item_cmp(enum field_kind kind, const struct item *a, const struct item *b);
+/* Does entry `a`, which does not sort behind `b`, say all that `b` says? */
+bool item_implies(enum field_kind kind, const struct item *a, const struct item *b);
 /* [M1]: sort, and drop what is implied by another entry. */
 int field_value_canonical(enum field_id id, struct field_value *v, struct arena *a,
 			  struct cordon_err *err) MUST_USE;

@@ -442,6 +442,7 @@ static int (*const item_readers[N_FIELD_KINDS])(struct reader *, enum field_id, 
 						struct item *) = {
 	[KIND_PROTECTIONS] = item_word,
 	[KIND_PRESETS] = item_word,
+	[KIND_PROTOCOLS] = item_word,
 	[KIND_ROOTS] = item_root,
 	[KIND_PATHS] = item_path,
 	[KIND_PROTECT] = item_protect,
@@ -489,6 +490,21 @@ static int add_entry(struct reader *r, struct section *s, enum field_id id, stru
 		return no_memory(r, at);
 	*slot = item;
 	return 0;
+}
+
+/* Several entries in one text. */
+static int add_words(struct reader *r, struct section *s, enum field_id id, struct str text,
+		     char between, struct place at)
+{
+	for (;;) {
+		size_t n = str_find(text, between);
+
+		if (add_entry(r, s, id, str_first(text, n), at) < 0)
+			return -1;
+		if (n == text.n)
+			return 0;
+		text = str_from_pos(text, n + 1);
+	}
 }
 
 int read_host(struct reader *r, struct section *s, enum field_id id, const struct host_rule *rule,
@@ -616,7 +632,8 @@ int read_field_text(struct reader *r, struct section *s, enum field_id id, struc
 		return read_text(r, s, id, text, at);
 	case SHAPE_LIST:
 		read_list_start(s, id, at);
-		return add_entry(r, s, id, text, at);
+		return fields[id].kind == KIND_PROTOCOLS ? add_words(r, s, id, text, ',', at) :
+							   add_entry(r, s, id, text, at);
 	case SHAPE_MAP:
 		if (str_find(text, '=') == text.n)
 			return diag_error(r->diags, at, "'%.*s' is not NAME=VALUE", STR_FMT(text));
@@ -633,6 +650,9 @@ static int read_list(struct reader *r, struct section *s, enum field_id id, cons
 	bool numbers = fields[id].kind == KIND_PORTS;
 	int bad = 0;
 
+	if (fields[id].kind == KIND_PROTOCOLS && v->kind == VALUE_STRING &&
+	    str_is(v->string, field_words(KIND_PROTOCOLS)[PROTOCOL_ANY]))
+		return read_field_text(r, s, id, v->string, reader_at(r, v));
 	if (v->kind != VALUE_ARRAY)
 		return wrong(r, id, reader_at(r, v), value_kind_words(v->kind));
 	read_list_start(s, id, reader_at(r, v));
@@ -728,14 +748,7 @@ static int read_default(struct reader *r, struct section *s, enum field_id id)
 	if (shape != SHAPE_LIST && shape != SHAPE_MAP)
 		return read_field_text(r, s, id, rest, nowhere);
 	read_list_start(s, id, nowhere);
-	while (rest.n) {
-		size_t n = str_find(rest, ' ');
-
-		if (read_field_text(r, s, id, str_first(rest, n), nowhere) < 0)
-			return -1;
-		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
-	}
-	return 0;
+	return rest.n ? add_words(r, s, id, rest, ' ', nowhere) : 0;
 }
 
 /* What leads out needs a network, if only for itself. */

@@ -51,9 +51,24 @@ static void number(enum field_kind kind, struct json_out *j)
 	json_close(j, ']');
 }
 
+/* A list, or the word "any" alone. */
+static void any_of_them(struct json_out *j)
+{
+	json_key(j, "type");
+	json_open(j, '[');
+	json_put_text(j, "array");
+	json_put_text(j, "string");
+	json_close(j, ']');
+	json_key(j, "pattern");
+	json_put_text(j, "^any$");
+}
+
 static void list(enum field_kind kind, struct json_out *j)
 {
-	type(j, "array");
+	if (kind == KIND_PROTOCOLS)
+		any_of_them(j);
+	else
+		type(j, "array");
 	json_key(j, "items");
 	json_open(j, '{');
 	if (kind == KIND_PORTS) {
@@ -62,7 +77,7 @@ static void list(enum field_kind kind, struct json_out *j)
 		type(j, "string");
 		json_key(j, "pattern");
 		json_put_text(j, "\\S");
-		if (kind == KIND_PRESETS || kind == KIND_PROTECTIONS)
+		if (kind == KIND_PRESETS || kind == KIND_PROTOCOLS || kind == KIND_PROTECTIONS)
 			words(kind, j);
 	}
 	json_close(j, '}');

@@ -60,9 +60,56 @@ sys.exit(not (f['net'] and f['tproxy']))"
 		'*.example.com **.api.github.com **.a.example '
 	printf 'backend = "process"\n' >cordon.toml
 	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
+	is "$(value network.protocols "${both[@]}")" 'any '
+	rm cordon.toml
+	is "$(value network.protocols --policy harness.md "${both[@]}")" 'http tls '
+	rm harness.md
+	is "$(value network.protocols "${both[@]}")" 'http tls '
+	is "$(value network.protocols "${both[@]}" --protocols any)" 'any '
 	has_gate || skip "no gate"
 	cordon run "${both[@]}" -- true
 	is "$status" 0
+}
+
+@test "--protocols: words, places, and what composing leaves" {
+	is "$(value network.protocols)" 'any '
+	is "$(value network.protocols --protocols http)" 'http '
+	is "$(value network.protocols --protocols tls,http)" 'http tls '
+	is "$(value network.protocols --protocols tls,any)" 'any '
+	cordon explain --protocols ftp
+	is "$status" 2
+	has "$err" "'ftp' is not known for network.protocols"
+	cordon explain --protocols http,
+	is "$status" 2
+	printf '[network]\nallow = ["a.example"]\nprotocols = "any"\n' >a.toml
+	printf '[network]\nallow = ["a.example"]\nprotocols = ["http", "tls"]\n' >b.toml
+	printf '[network]\nallow = ["a.example"]\nprotocols = ["tls"]\n' >c.toml
+	printf '[network]\nprotocols = "http"\n' >d.toml
+	is "$(value network.protocols --policy a.toml --policy b.toml)" 'http tls '
+	is "$(value network.protocols --policy b.toml --policy c.toml)" 'tls '
+	cordon policy diff b.toml a.toml
+	is "$out" 'a.toml allows more: network.protocols has any'
+	cordon check d.toml
+	is "$status" 1
+	has "$err" 'd.toml:2:13: network.protocols is a string; write "any", or a list of protocols'
+	cordon policy match --policy c.toml https://a.example/ http://a.example/ ftp://a.example/ \
+		a.example:21
+	is "$out" 'allowed
+denied: connection to host a.example begins with HTTP, which network.protocols does not list
+denied: scheme "ftp" is not permitted (only http/https)
+allowed'
+	has_gate || skip "no gate"
+	plan --policy c.toml
+	has "$(network)" "network protocols tls only: the first bytes of each connection are read"
+}
+
+@test "a public network whose protocols are listed is judged by the gate" {
+	has_gate || skip "no gate"
+	plan --network public
+	has "$(network)" "network open"
+	printf '[network]\nmode = "public"\nprotocols = ["http", "tls"]\n' >cordon.toml
+	plan
+	has "$(network)" "network by name public"
 }
 
 @test "--network only tightens, and --allow-host never opens what it closes" {

@@ -456,6 +456,108 @@ static void test_an_exposed_port_that_is_taken(void)
 	close(fd);
 }
 
+#define LISTED(words)	"[network]\nallow = [\"127.0.0.1:%u\"]\nprotocols = [" words "]\n"
+
+/* Listed protocols pass whole, from their first byte on; nothing else does. */
+static void test_protocols(void)
+{
+	static const struct {
+		const char *policy, *said, *why;	/* no reason: it passes */
+	} rows[] = {
+		{ LISTED("\"http\", \"tls\"") "tls = \"name-only\"\n",
+		  "GET / HTTP/1.1\r\nHost: x\r\n\r\n", NULL },
+		{ LISTED("\"http\", \"tls\"") "tls = \"name-only\"\n",
+		  "\x16\x03\x01\x02\x20\x01\x01\x01", NULL },
+		{ LISTED("\"http\", \"tls\"") "tls = \"name-only\"\n", "EHLO x y\r\n",
+		  "begins with neither HTTP nor TLS" },
+		{ LISTED("\"http\", \"tls\""), "EHLO x y\r\n", "begins with neither HTTP nor TLS" },
+		{ LISTED("\"tls\""), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "begins with HTTP" },
+		{ LISTED("\"http\""), "\x16\x03\x01\x02\x20\x01\x01\x01", "begins with TLS" },
+		{ LISTED(""), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "begins with HTTP" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t n = strlen(rows[i].said);
+		char text[4096];
+		struct box b;
+		int client, server;
+
+		open_box(&b, rows[i].policy);
+		client = dial(&b);
+		server = taken(&b);
+		ok(send(client, rows[i].said, 2, 0) == 2, "the beginning");
+		work(&b, 20);
+		is_text(heard_by(server, text), "!EAGAIN", "row %zu: is kept back", i);
+		ok(send(client, rows[i].said + 2, n - 2, 0) == (ssize_t)n - 2, "the rest");
+		if (!rows[i].why) {
+			is_text(hears(&b, server, text), rows[i].said, "row %zu: passes", i);
+			is_int(b.n_denied, 0, "not refused");
+		} else {
+			work_until(&b, &b.n_denied, 1);
+			ok(strstr(b.last, rows[i].why), "row %zu: %s", i, b.last);
+			is_text(hears(&b, server, text), "!ECONNRESET", "row %zu: nothing", i);
+		}
+		close(client);
+		close(server);
+		close_box(&b);
+	}
+}
+
+static void test_a_server_that_speaks_first(void)
+{
+	char text[4096];
+	struct box b;
+	int client, server;
+
+	open_box(&b, LISTED("\"http\", \"tls\""));
+	client = dial(&b);
+	server = taken(&b);
+	ok(send(server, "220 hello\r\n", 11, 0) == 11, "a banner");
+	work_until(&b, &b.n_denied, 1);
+	ok(strstr(b.last, "begins with the server's bytes"), "%s", b.last);
+	is_text(hears(&b, client, text), "!ECONNRESET", "which the client does not hear");
+	close(client);
+	close(server);
+	close_box(&b);
+}
+
+/* It has asked for nothing, as a look whether a port is open. */
+static void test_a_client_that_says_nothing_and_ends(void)
+{
+	struct box b;
+	int client, server;
+
+	open_box(&b, LISTED("\"http\", \"tls\""));
+	client = dial(&b);
+	server = taken(&b);
+	close(client);
+	work_until(&b, &b.n_closed, 1);
+	is_int(b.n_denied, 0, "is not refused");
+	close(server);
+	close_box(&b);
+}
+
+/* A connection of which nothing was read is cut where first bytes count from now on. */
+static void test_protocols_of_a_new_generation(void)
+{
+	struct cordon_err err;
+	char text[4096];
+	struct box b;
+	int client, server;
+
+	open_box(&b, ALLOWED);
+	client = dial(&b);
+	server = taken(&b);
+	ok(send(server, "220 hello\r\n", 11, 0) == 11, "a banner");
+	is_text(hears(&b, client, text), "220 hello\r\n", "is heard");
+	ok(gate_set_policy(b.gate, net_of(&b, LISTED("\"http\", \"tls\"")), &err) == 0, "%s",
+	   err.msg);
+	is_text(hears(&b, client, text), "!ECONNRESET", "is cut");
+	close(client);
+	close(server);
+	close_box(&b);
+}
+
 int main(void)
 {
 	return tap_run((struct tap_case[]){
@@ -466,5 +568,8 @@ int main(void)
 		TAP(test_another_host_in_a_request), TAP(test_the_answer_to_a_hello),
 		TAP(test_a_server_that_ends_without_an_answer), TAP(test_a_new_generation),
 		TAP(test_what_was_not_looked_at_is_cut), TAP(test_no_more_connections_than_allowed),
-		TAP(test_an_exposed_port_that_is_taken), TAP_END });
+		TAP(test_an_exposed_port_that_is_taken), TAP(test_protocols),
+		TAP(test_a_server_that_speaks_first),
+		TAP(test_a_client_that_says_nothing_and_ends),
+		TAP(test_protocols_of_a_new_generation), TAP_END });
 }

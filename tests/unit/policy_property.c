@@ -44,6 +44,7 @@ static const char *const ports[] = { "", "", ":443", ":80", ":80-90", ":85-443",
 static const char *const endpoints[] = { "example.com:123", "a.example.com:443", "10.1.2.3:85",
 					 "[2001:db8::1]:80", "test:123", "other:9", NULL };
 static const char *const tls[] = { "strict", "name-only", NULL };
+static const char *const words_protocol[] = { "any", "http", "tls", NULL };
 static const char *const proxies[] = { "http://proxy.example:3128", "${HTTPS_PROXY}", "none",
 				       NULL };
 static const char *const names[] = {
@@ -121,6 +122,8 @@ static void put_network(struct buf *out, const char *prefix)
 		put_list(out, "udp_allow", endpoints, 3);
 	if (one_in(4))
 		put_word(out, "tls", tls);
+	if (one_in(4))
+		put_list(out, "protocols", words_protocol, 3);
 	if (one_in(8))
 		put_word(out, "upstream_proxy", proxies);
 	if (one_in(4))
@@ -429,7 +432,7 @@ static bool is_within(enum field_id id, const struct field_value *a, const struc
 		/* A host rule may have gone into a wider one. */
 		return kind == KIND_DENY_HOSTS || has_all(a, kind, ab);
 	case MERGE_COMMON:
-		return kind == KIND_ENV_NAMES || has_all(ab, kind, a);
+		return kind == KIND_ENV_NAMES || kind == KIND_PROTOCOLS || has_all(ab, kind, a);
 	case MERGE_SAME:
 		return str_eq(a->text, ab->text);
 	default:

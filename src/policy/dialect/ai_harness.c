@@ -1,8 +1,8 @@
 /* ai-harness: the `network` block of harness.md's front matter.
  *
- * A bare name covers its sub-domains; `*` every host and address; an absent
- * or empty list is no policy at all (public).  An entry that the original
- * would keep without it ever matching (a port, a scheme, an address, a blank)
+ * A bare name covers its sub-domains; `*` every host and address; beside a list nothing but
+ * HTTP and TLS passes.  An absent or empty list is no policy at all (public).  An entry that the
+ * original would keep without it ever matching (a port, a scheme, an address, a blank)
  * is refused here.  All other keys of harness.md belong to that program, but
  * for what looks like a policy that would be ignored.
  */
@@ -52,9 +52,14 @@ static int take_domain(struct reader *r, struct str text, struct place at, void 
 	return add(r, HOST_AT_OR_BELOW, text, text, at);
 }
 
+static int take_protocols(struct reader *r, struct place at)
+{
+	return read_field_text(r, &r->policy->base, F_NETWORK_PROTOCOLS, STR("http,tls"), at);
+}
+
 int dialect_add_domain(struct reader *r, struct str text, struct place at)
 {
-	return take_domain(r, text, at, NULL);
+	return take_domain(r, text, at, NULL) | take_protocols(r, at);
 }
 
 /* A list of domains that is not where the original reads it would leave the network public.
@@ -102,6 +107,7 @@ static void ai_harness_read(struct reader *r, const struct value *root)
 	}
 	read_number(s, F_NETWORK_MODE, NETWORK_ALLOWLIST, reader_at(r, domains));
 	read_strings(r, domains, "network.allowed_domains", take_domain, NULL);
+	(void)!take_protocols(r, reader_at(r, domains));
 }
 
 const struct dialect dialect_ai_harness = {

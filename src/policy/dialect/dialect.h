@@ -41,7 +41,7 @@ const struct dialect *dialect_detect(const struct source *src);
 struct task;
 void harbor_put_task(struct reader *r, const struct task *t);
 
-/* Add one domain with ai-harness's meaning (--allowed-domain). */
+/* Add one domain with ai-harness's meaning (--allowed-domain), and its network.protocols. */
 int dialect_add_domain(struct reader *r, struct str text, struct place at);
 
 #endif
