@@ -17,14 +17,40 @@
 #define BATCH_US	100000		/* and whatever there is after this time */
 #define RETRY_US	500000		/* after a write that failed */
 #define LAST_WRITE_MS	200
+#define TELL_LOST_US	1000000		/* between two lines of audit.lost */
+
+/* The number of lines, how many more there are each second, the part of the file,
+ * and how full the memory may be before a line of the class: while a reader is
+ * slow, questions run out of room before refusals, and these before connections. */
+static const struct {
+	int64_t lines, per_s;
+	uint64_t bytes;
+	size_t waiting;
+} classes[N_AUDIT_CLASSES] = {
+	[AUDIT_CLASS_RUN] = { INT64_MAX, 0, MAX_AUDIT_BYTES / 8,
+			      MAX_AUDIT_WAITING - 2 * MAX_AUDIT_LINE },
+	[AUDIT_CLASS_REFUSAL] = { MAX_AUDIT_REFUSALS, 1, MAX_AUDIT_BYTES / 4,
+				  MAX_AUDIT_WAITING / 2 },
+	[AUDIT_CLASS_CONNECTION] = { MAX_AUDIT_CONNECTIONS, 100, MAX_AUDIT_BYTES / 2,
+				     MAX_AUDIT_WAITING / 4 * 3 },
+	[AUDIT_CLASS_QUESTION] = { MAX_AUDIT_QUESTIONS, 1, MAX_AUDIT_BYTES / 8,
+				   MAX_AUDIT_WAITING / 4 },
+};
+
+/* What is left of it, and when that was last counted. */
+struct class_left {
+	int64_t lines, at_us;
+	uint64_t bytes;
+};
 
 struct audit {
 	struct audit_file file;
 	char run_id[64];
 	struct buf waiting;		/* whole lines */
 	uint64_t seq;
-	uint64_t bytes;			/* of all lines, written or waiting */
-	uint64_t lost, untold;		/* untold: no line says so yet */
+	struct class_left left[N_AUDIT_CLASSES];
+	uint64_t lost, untold[N_AUDIT_CLASSES];	/* untold: no line says so yet */
+	int64_t told_us;
 	int64_t due_us;
 	bool begun;			/* something was written */
 	bool torn;			/* the file ends inside a line */
@@ -49,6 +75,9 @@ struct audit *audit_new(struct audit_file file, const char *run_id)
 	a->file = file;
 	a->waiting = BUF(MAX_AUDIT_WAITING);
 	a->due_us = INT64_MAX;
+	for (int i = 0; i < N_AUDIT_CLASSES; i++)
+		a->left[i] = (struct class_left){ classes[i].lines, now_us(CLOCK_MONOTONIC),
+						  classes[i].bytes };
 	snprintf(a->run_id, sizeof(a->run_id), "%s", run_id);
 	return a;
 }
@@ -56,70 +85,108 @@ struct audit *audit_new(struct audit_file file, const char *run_id)
 /* ---- adding -------------------------------------------------------------- */
 
 /* The end, and what is missing before it, always find room. */
-static bool has_room(const struct audit *a, enum audit_event_kind kind)
+static bool is_last(const struct audit_event *e)
 {
-	bool is_last = kind == EVENT_RUN_END || kind == EVENT_AUDIT_LOST;
-	size_t spared = is_last ? 0 : 2 * MAX_AUDIT_LINE;
-
-	return a->waiting.n + MAX_AUDIT_LINE + spared <= MAX_AUDIT_WAITING &&
-	       (is_last || a->bytes + MAX_AUDIT_LINE <= MAX_AUDIT_BYTES);
+	return e->kind == EVENT_RUN_END || e->kind == EVENT_AUDIT_LOST;
 }
 
-static void add_line(struct audit *a, const struct audit_event *e)
+static bool has_room(const struct audit *a, enum audit_class class, const struct audit_event *e)
+{
+	if (is_last(e))
+		return a->waiting.n + MAX_AUDIT_LINE <= MAX_AUDIT_WAITING;
+	return a->waiting.n + MAX_AUDIT_LINE <= classes[class].waiting &&
+	       a->left[class].bytes >= MAX_AUDIT_LINE;
+}
+
+/* Takes one line of the class; false: there is none. */
+static bool take_line(struct audit *a, enum audit_class class)
+{
+	struct class_left *left = &a->left[class];
+	int64_t seconds = (now_us(CLOCK_MONOTONIC) - left->at_us) / 1000000;
+
+	if (class == AUDIT_CLASS_RUN)
+		return true;
+	if (seconds) {
+		left->at_us += seconds * 1000000;
+		left->lines = MIN(left->lines + seconds * classes[class].per_s,
+				  classes[class].lines);
+	}
+	if (!left->lines)
+		return false;
+	left->lines--;
+	return true;
+}
+
+static void count_lost(struct audit *a, enum audit_class class, uint64_t n)
+{
+	a->lost += n;
+	a->untold[class] += n;
+}
+
+/* False: it has no line. */
+static bool add_line(struct audit *a, enum audit_class class, const struct audit_event *e)
 {
 	struct audit_stamp stamp = { .time_us = now_us(CLOCK_REALTIME), .run_id = a->run_id,
-				     .seq = ++a->seq };
+				     .seq = a->seq + 1 };
 	size_t before = a->waiting.n;
 
-	if (has_room(a, e->kind))
-		audit_event_print(e, &stamp, &a->waiting);
-	else
-		a->waiting.failed = true;
+	if (!has_room(a, class, e))
+		return false;
+	audit_event_print(e, &stamp, &a->waiting);
 	if (buf_ok(&a->waiting) && a->waiting.n - before <= MAX_AUDIT_LINE) {
-		a->bytes += a->waiting.n - before;
-		return;
+		a->seq++;
+		a->left[class].bytes -= MIN(a->left[class].bytes, a->waiting.n - before);
+		return true;
 	}
 	a->waiting.n = before;
 	a->waiting.failed = false;
-	a->lost++;
-	a->untold++;
+	return false;
 }
 
 static void tell_lost(struct audit *a)
 {
-	struct audit_event e = { EVENT_AUDIT_LOST, { [AUDIT_COUNT] = AUDIT_NUMBER(a->untold) } };
+	const uint64_t *n = a->untold;
+	uint64_t all = 0;
+	struct audit_event e = { EVENT_AUDIT_LOST, {
+		[AUDIT_LOST_REFUSALS] = AUDIT_NUMBER(n[AUDIT_CLASS_REFUSAL]),
+		[AUDIT_LOST_CONNECTIONS] = AUDIT_NUMBER(n[AUDIT_CLASS_CONNECTION]),
+		[AUDIT_LOST_QUESTIONS] = AUDIT_NUMBER(n[AUDIT_CLASS_QUESTION]),
+	} };
 
-	if (!a->untold)
+	for (int i = 0; i < N_AUDIT_CLASSES; i++)
+		all += n[i];
+	e.values[AUDIT_COUNT] = AUDIT_NUMBER(all);
+	if (!all || !add_line(a, AUDIT_CLASS_RUN, &e))
 		return;
-	a->untold = 0;
-	add_line(a, &e);
+	memset(a->untold, 0, sizeof(a->untold));
+	a->told_us = now_us(CLOCK_MONOTONIC);
 }
 
-void audit_add(struct audit *a, const struct audit_event *e)
+void audit_add(struct audit *a, enum audit_class class, const struct audit_event *e)
 {
+	int64_t now;
 	size_t before;
 
 	if (!a)
 		return;
+	now = now_us(CLOCK_MONOTONIC);
 	before = a->waiting.n;
-	/* Where there is no room, it is told once, at the end. */
-	if (has_room(a, e->kind) && e->kind != EVENT_AUDIT_LOST)
+	/* Not before each line: two floods at one time would have twice the lines. */
+	if (e->kind == EVENT_RUN_END || now - a->told_us >= TELL_LOST_US)
 		tell_lost(a);
-	add_line(a, e);
+	if (!take_line(a, class) || !add_line(a, class, e))
+		count_lost(a, class, 1);
 	if (a->due_us == INT64_MAX)
-		a->due_us = now_us(CLOCK_MONOTONIC) + BATCH_US;
+		a->due_us = now + BATCH_US;
 	/* Once a batch, also while nothing goes out. */
 	if (before / BATCH_BYTES != a->waiting.n / BATCH_BYTES)
 		audit_write(a);
 }
 
-void audit_add_lost(struct audit *a, uint64_t n)
+void audit_add_lost(struct audit *a, enum audit_class class, uint64_t n)
 {
-	if (!a)
-		return;
-	a->lost += n;
-	a->untold += n;
-	a->seq += n;
+	if (a)
+		count_lost(a, class, n);
 }
 
 /* ---- writing ------------------------------------------------------------- */

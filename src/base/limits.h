@@ -60,7 +60,9 @@
 #define MAX_AUDIT_LINE		4096		/* one line of the log; PIPE_BUF */
 #define MAX_AUDIT_WAITING	(256u << 10)	/* lines of it that are not written yet */
 #define MAX_AUDIT_BYTES		(1024u << 20)	/* of one run */
-#define MAX_AUDIT_DENIALS	8192		/* lines of refusals; one more a second */
+#define MAX_AUDIT_REFUSALS	8192		/* lines of refusals; one more a second */
+#define MAX_AUDIT_CONNECTIONS	(1u << 20)	/* of allowed connections; 100 more a second */
+#define MAX_AUDIT_QUESTIONS	4096		/* of refused names; one more a second */
 #define MAX_AUDIT_PATH		4096
 #define MAX_DENIALS		256		/* different refusals in one result */
 #define MAX_DENIAL_LINES	20		/* of them for people */

@@ -2,6 +2,7 @@
 #include "base/nft.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -264,6 +265,12 @@ void nft_match_tproxy(struct netlink *w, unsigned family, uint16_t port)
 	close_expression(w);
 }
 
+void nft_do_count(struct netlink *w)
+{
+	open_expression(w, "counter");
+	close_expression(w);
+}
+
 void nft_do_log(struct netlink *w, uint16_t group, uint32_t snaplen)
 {
 	open_expression(w, "log");
@@ -294,6 +301,56 @@ void nft_do_verdict(struct netlink *w, int verdict, const char *chain)
 	netlink_close_nest(w);
 	netlink_close_nest(w);
 	close_expression(w);
+}
+
+/* ---- counters ----------------------------------------------------------- */
+
+void nft_ask_rules(struct netlink *w, const char *table, const char *chain)
+{
+	open_message(w, NFT_MSG_GETRULE, NLM_F_DUMP);
+	netlink_add_text(w, NFTA_RULE_TABLE, table);
+	netlink_add_text(w, NFTA_RULE_CHAIN, chain);
+	netlink_close(w);
+}
+
+static bool find_attr(struct str rest, unsigned type, struct str *ret)
+{
+	struct netlink_attr a;
+
+	while (netlink_read_attr(&rest, &a))
+		if (a.type == type) {
+			*ret = a.value;
+			return true;
+		}
+	return false;
+}
+
+static bool read_be64(struct str value, uint64_t *ret)
+{
+	if (value.n != sizeof(*ret))
+		return false;
+	memcpy(ret, value.s, sizeof(*ret));
+	*ret = be64toh(*ret);
+	return true;
+}
+
+bool nft_read_counter(const struct netlink_message *m, uint64_t *ret)
+{
+	struct netlink_attr e;
+	struct str list, name, data, value;
+
+	if (m->type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE) ||
+	    m->body.n < sizeof(struct nfgenmsg) ||
+	    !find_attr(str_from_pos(m->body, sizeof(struct nfgenmsg)), NFTA_RULE_EXPRESSIONS,
+		       &list))
+		return false;
+	while (netlink_read_attr(&list, &e))
+		if (find_attr(e.value, NFTA_EXPR_NAME, &name) &&
+		    str_is(str_first(name, strnlen(name.s, name.n)), "counter") &&
+		    find_attr(e.value, NFTA_EXPR_DATA, &data) &&
+		    find_attr(data, NFTA_COUNTER_PACKETS, &value))
+			return read_be64(value, ret);
+	return false;
 }
 
 /* ---- NFLOG -------------------------------------------------------------- */

@@ -57,12 +57,21 @@ void nft_match_limit(struct netlink *w, uint64_t per_second, uint32_t burst);
 /* NFPROTO_IPV4 or NFPROTO_IPV6; leaves the rule when nobody listens there. */
 void nft_match_tproxy(struct netlink *w, unsigned family, uint16_t port);
 
+/* Counts the packets that come this far; nft_ask_counter() reads it. */
+void nft_do_count(struct netlink *w);
 /* The packet, up to `snaplen` bytes, to who is bound to this group. */
 void nft_do_log(struct netlink *w, uint16_t group, uint32_t snaplen);
 /* NFT_REJECT_… */
 void nft_do_reject(struct netlink *w, unsigned type, unsigned char code);
-/* NF_ACCEPT, or NFT_GOTO with a chain. */
+/* NF_ACCEPT or NF_DROP, or NFT_GOTO with a chain. */
 void nft_do_verdict(struct netlink *w, int verdict, const char *chain);
+
+/* Asks for the rules of a chain.  Not part of a batch.  Each message of the answer
+ * is about one rule; NLMSG_DONE ends it. */
+void nft_ask_rules(struct netlink *w, const char *table, const char *chain);
+/* The packets that the counter of the rule in this message has seen; false: the
+ * message is about no rule, or the rule has no counter. */
+bool nft_read_counter(const struct netlink_message *m, uint64_t *ret);
 
 /* NFLOG: be the one who is bound to a group, one packet a message.  Not part of
  * a batch.  Asks for an answer and returns the number of the message. */

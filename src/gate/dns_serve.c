@@ -29,14 +29,13 @@ static bool was_just_told(struct gate *g, const struct host *h, uint16_t type)
 	return same;
 }
 
-static void tell(struct gate *g, enum gate_report_kind kind, const struct host *h,
-		 const struct match_verdict *why)
+static void tell_refused(struct gate *g, const struct host *h, const struct match_verdict *why)
 {
-	gate_tell(g, &(struct gate_report){ .kind = kind,
+	gate_tell(g, &(struct gate_report){ .kind = GATE_DENIED,
 					    .protocol = "dns",
 					    .host = h->name,
-					    .reason = why ? why->reason : NULL,
-					    .hint = why ? why->hint : NULL });
+					    .reason = why->reason,
+					    .hint = why->hint });
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -67,10 +66,9 @@ static size_t answer_allowed(struct gate *g, const struct dns_question *q, const
 	struct host_addr a;
 	struct name *n;
 
+	g->n_questions++;
 	if (q->type != DNS_TYPE_A && q->type != DNS_TYPE_ANY)
 		return dns_answer_nodata(q, r.out, r.max);
-	if (!names_find(g->names, h))
-		tell(g, GATE_ALLOWED, h, NULL);
 	n = names_add(g->names, h);
 	if (!n)
 		return dns_answer_error(q, DNS_SERVFAIL, r.out, r.max);
@@ -116,7 +114,7 @@ static size_t answer_name(struct gate *g, const struct dns_question *q, struct r
 	if (decide_any(g->net, &h, &v))
 		return answer_allowed(g, q, &h, r);
 	if (!was_just_told(g, &h, q->type))
-		tell(g, GATE_DENIED, &h, &v.why);
+		tell_refused(g, &h, &v.why);
 	return dns_answer_nxdomain(q, str_from(v.why.reason), r.out, r.max);
 }
 

@@ -104,6 +104,7 @@ static const int64_t timer_us[N_TIMER_CLASSES] = {
 	[TIMER_REFUSE] = 1000000,
 	[TIMER_ACCEPT] = 50000,
 	[TIMER_FLOW] = 60000000,
+	[TIMER_COUNT] = 100000,
 };
 
 void timer_start(struct gate *g, struct timer *t, enum timer_class class,
@@ -208,40 +209,77 @@ void gate_tell(struct gate *g, struct gate_report *r)
 	g->o.report(g->o.arg, r);
 }
 
-/* What nf_tables refused: a dialled address that is in no set. */
-static void read_refusals(struct gate *g, struct watch *w, uint32_t events)
+/* A connection to an address that is in no set of nf_tables. */
+static void tell_refusal(struct gate *g, const struct refusal *r)
+{
+	const struct name *known = names_find_addr(g->names, &r->addr);
+	struct decide_question q = { .port = r->port, .datagrams = r->protocol != IPPROTO_TCP };
+	cleanup_buf struct buf name = BUF(512);
+	struct decide_verdict v;
+	struct host h;
+
+	if (known)
+		h = known->host;
+	else
+		host_from_addr(&r->addr, &h);
+	q.host = &h;
+	decide(g->net, &q, &v);
+	host_print(&h, &name);
+	/* A set that is behind the policy, or a datagram to a port that is closed
+	 * now: nothing was refused by the policy. */
+	if (v.allowed)
+		return;
+	gate_tell(g, &(struct gate_report){ .kind = GATE_DENIED,
+					    .protocol = q.datagrams ? "udp" : "tcp",
+					    .host = buf_text(&name),
+					    .port = r->port,
+					    .reason = v.why.reason,
+					    .hint = v.why.hint });
+}
+
+/* All that the kernel has sent so far. */
+static void read_refusals(struct gate *g)
 {
 	struct refusal list[32];
-	bool lost = false;
-	size_t n = refusals_read(w->fd, list, ARRAY_SIZE(list), &lost);
+	size_t n;
 
+	do {
+		n = refusals_read(g->refusals.fd, list, ARRAY_SIZE(list), &g->refused_read);
+		for (size_t i = 0; i < n; i++)
+			tell_refusal(g, &list[i]);
+	} while (n == ARRAY_SIZE(list));
+}
+
+/* The counter is read before the packets: so each packet that it counts and that was
+ * sent has been read, and the others are known by their number alone. */
+static void count_refusals(struct gate *g)
+{
+	uint64_t all;
+
+	if (g->table.fd < 0 || g->refusals.fd < 0 || table_count_refused(&g->table, &all) < 0)
+		return;
+	read_refusals(g);
+	if (all <= g->refused_read + g->refused_lost)
+		return;
+	all -= g->refused_read + g->refused_lost;
+	g->refused_lost += all;
+	g->n_denied += all;
+	g->o.report_lost(g->o.arg, all);
+}
+
+static void count_over(struct gate *g, struct timer *t)
+{
+	(void)t;
+	count_refusals(g);
+}
+
+static void refusals_ready(struct gate *g, struct watch *w, uint32_t events)
+{
+	(void)w;
 	(void)events;
-	for (size_t i = 0; i < n; i++) {
-		bool is_tcp = list[i].protocol == IPPROTO_TCP;
-		const struct name *known = names_find_addr(g->names, &list[i].addr);
-		struct host h;
-		struct decide_verdict v;
-		struct decide_question q = { .host = &h, .port = list[i].port,
-					     .datagrams = !is_tcp };
-		cleanup_buf struct buf name = BUF(512);
-
-		if (known)
-			h = known->host;
-		else
-			host_from_addr(&list[i].addr, &h);
-		decide(g->net, &q, &v);
-		host_print(&h, &name);
-		/* A set that is behind the policy, or a datagram to a port that
-		 * is closed now: nothing was refused by the policy. */
-		if (v.allowed)
-			continue;
-		gate_tell(g, &(struct gate_report){ .kind = GATE_DENIED,
-						    .protocol = is_tcp ? "tcp" : "udp",
-						    .host = buf_text(&name),
-						    .port = list[i].port,
-						    .reason = v.why.reason,
-						    .hint = v.why.hint });
-	}
+	read_refusals(g);
+	if (!g->count_refused.at_us)
+		timer_start(g, &g->count_refused, TIMER_COUNT, count_over);
 }
 
 /* ---- taking connections -------------------------------------------------- */
@@ -371,7 +409,7 @@ static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err
 
 	if (join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
-	    join(g, &g->refusals, &fds->refusals, read_refusals, err) < 0)
+	    join(g, &g->refusals, &fds->refusals, refusals_ready, err) < 0)
 		return -1;
 	table_init(&g->table, fd_take(&fds->table));
 	for (size_t i = 0; i <= MAX_NET_PORTS; i++) {
@@ -517,13 +555,15 @@ void gate_get_status(const struct gate *g, struct gate_status *ret)
 	*ret = (struct gate_status){ .generation = g->generation,
 				     .connections = g->n_conns,
 				     .allowed = g->n_allowed,
-				     .denied = g->n_denied };
+				     .denied = g->n_denied,
+				     .questions = g->n_questions };
 }
 
 void gate_stop(struct gate *g)
 {
 	if (!g)
 		return;
+	count_refusals(g);
 	conn_cut_all(g, "the cordon ended");
 	flow_cut_all(g);
 	dns_cut_all(g);

@@ -33,7 +33,8 @@ struct gate_fds {
 	int table;			/* NETLINK_NETFILTER: to change the sets */
 };
 
-/* One thing that the gate decided, or the end of what it allowed. */
+/* One thing that the gate decided, or the end of what it allowed.  A question for
+ * an allowed name is only counted: a connection to it is reported with the name. */
 enum gate_report_kind { GATE_ALLOWED, GATE_DENIED, GATE_CLOSED, N_GATE_REPORT_KINDS };
 
 struct gate_report {
@@ -54,6 +55,8 @@ struct gate_options {
 	const struct plan_net *net;	/* generation 1; lives until the next one holds */
 	/* Called from gate_work() and gate_set_policy(); must not block. */
 	void (*report)(void *arg, const struct gate_report *r);
+	/* So many connections were refused of which no more is known. */
+	void (*report_lost)(void *arg, uint64_t n);
 	/* One more TCP socket made inside is needed (network.expose); it comes
 	 * by gate_add_socket(). */
 	void (*want_socket)(void *arg);
@@ -89,6 +92,7 @@ struct gate_status {
 	uint64_t generation;
 	unsigned connections;
 	uint64_t allowed, denied;
+	uint64_t questions;	/* for allowed names, that were answered */
 };
 void gate_get_status(const struct gate *g, struct gate_status *ret);
 /* Cuts everything; NULL is fine. */

@@ -31,6 +31,7 @@ enum timer_class {
 	TIMER_REFUSE,		/* a refused client that does not read why */
 	TIMER_ACCEPT,		/* no descriptors were left: try again */
 	TIMER_FLOW,		/* datagrams that nobody sent for a while */
+	TIMER_COUNT,		/* refusals of the kernel: ask how many there were */
 	N_TIMER_CLASSES
 };
 
@@ -81,7 +82,11 @@ struct gate {
 	size_t max_fds;			/* of connections, flows and pipes */
 	unsigned linger_skips, linger_misses;	/* how often not to wait awake, and why */
 	uint64_t next_id;
-	uint64_t n_allowed, n_denied;
+	uint64_t n_allowed, n_denied, n_questions;
+	/* Packets that the kernel refused: those that it sent us, and others that were
+	 * reported by their number. */
+	uint64_t refused_read, refused_lost;
+	struct timer count_refused;
 	struct {			/* the last name that was refused by DNS */
 		struct host host;
 		int64_t at_us;

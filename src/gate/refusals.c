@@ -126,28 +126,26 @@ bool refusal_parse(struct str message, struct refusal *ret)
 	return false;
 }
 
-size_t refusals_read(int fd, struct refusal *ret, size_t max, bool *ret_lost)
+size_t refusals_read(int fd, struct refusal *ret, size_t max, uint64_t *ret_messages)
 {
 	char room[4096];
 	size_t n = 0;
 
-	*ret_lost = false;
 	while (n < max) {
 		struct sockaddr_nl from = { .nl_pid = 1 };
 		socklen_t from_n = sizeof(from);
 		ssize_t got = recvfrom(fd, room, sizeof(room), MSG_DONTWAIT,
 				       (struct sockaddr *)&from, &from_n);
 
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && (errno == EINTR || errno == ENOBUFS))
 			continue;
-		if (got < 0 && errno == ENOBUFS) {
-			*ret_lost = true;
-			continue;
-		}
 		if (got < 0)
 			break;
+		if (from.nl_pid != 0)
+			continue;
 		/* One packet a message: so init has asked for it. */
-		if (from.nl_pid == 0 && refusal_parse((struct str){ room, (size_t)got }, &ret[n]))
+		++*ret_messages;
+		if (refusal_parse((struct str){ room, (size_t)got }, &ret[n]))
 			n++;
 	}
 	return n;

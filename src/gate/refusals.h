@@ -14,8 +14,9 @@ struct refusal {
 /* What one message of NFLOG tells; false: nothing that a program tried. */
 bool refusal_parse(struct str message, struct refusal *ret);
 /* Up to `max` of them; never waits.  How many there are in `ret`; fewer than
- * `max`: there are no more for now.  *ret_lost is set when the kernel had to
- * leave some out; it does so above a rate, too, without a word. */
-size_t refusals_read(int fd, struct refusal *ret, size_t max, bool *ret_lost);
+ * `max`: there are no more for now.  *ret_messages grows by the packets that were
+ * read.  The kernel sends no packet above a rate, or while the socket's buffer is
+ * full; table_count_refused() knows of those. */
+size_t refusals_read(int fd, struct refusal *ret, size_t max, uint64_t *ret_messages);
 
 #endif

@@ -131,9 +131,10 @@ static void advise_tproxy(const struct cordon_err *why, const struct host_facts 
 	if (why->sys == ENOENT || why->sys == EOPNOTSUPP || why->sys == EPROTONOSUPPORT ||
 	    why->sys == EINVAL)
 		buf_puts(out, "parts of nf_tables are not loaded; as root: modprobe -a nf_tables "
-			      "nft_tproxy nft_reject_inet nft_log nft_limit nfnetlink_log (in the "
-			      "kernel's configuration: CONFIG_NF_TABLES_INET, CONFIG_NFT_TPROXY, "
-			      "CONFIG_NFT_REJECT, CONFIG_NFT_LOG, CONFIG_NFT_LIMIT, "
+			      "nft_tproxy nft_reject_inet nft_log nft_limit nft_counter "
+			      "nfnetlink_log (in the kernel's configuration: "
+			      "CONFIG_NF_TABLES_INET, CONFIG_NFT_TPROXY, CONFIG_NFT_REJECT, "
+			      "CONFIG_NFT_LOG, CONFIG_NFT_LIMIT, CONFIG_NFT_COUNTER, "
 			      "CONFIG_NETFILTER_NETLINK_LOG)");
 	else
 		advise_net(why, facts, out);

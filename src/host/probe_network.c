@@ -129,6 +129,7 @@ static uint32_t write_table(struct netlink *w)
 						.mask = mask,
 						.value = other,
 						.op = NFT_CMP_EQ });
+	nft_do_count(w);
 	nft_match_limit(w, 1, 1);
 	nft_do_log(w, 1, 64);
 	nft_do_reject(w, NFT_REJECT_TCP_RST, 0);

@@ -26,6 +26,7 @@
 #define NET_TABLE	"cordon"
 #define NET_SET_V4	"ok4"
 #define NET_SET_V6	"ok6"
+#define NET_COUNTED	"counted"	/* a chain of one rule: it counts what is refused */
 
 struct net_range {
 	unsigned char first[16], last[16];	/* IPv4: the first four bytes */

@@ -12,6 +12,13 @@ static void report(void *arg, const struct gate_report *r)
 	run_report_network(n->reporter, r);
 }
 
+static void report_lost(void *arg, uint64_t lost)
+{
+	const struct network *n = arg;
+
+	run_report_lost(n->reporter, lost);
+}
+
 static void want_socket(void *arg)
 {
 	const struct network *n = arg;
@@ -24,6 +31,7 @@ int network_start(struct network *n, const struct plan *plan, const struct nativ
 		  struct run_reporter *reporter, struct cordon_err *err)
 {
 	struct gate_options o = { .net = &plan->net, .report = report,
+				  .report_lost = report_lost,
 				  .want_socket = want_socket, .arg = n };
 
 	n->child = child;
@@ -73,6 +81,8 @@ void network_work(struct network *n)
 void network_stop(struct network *n)
 {
 	network_work(n);
+	if (n->gate)
+		gate_get_status(n->gate, &n->reporter->res->gate);
 	gate_stop(n->gate);
 	n->gate = NULL;
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plan/net_inside.h"
 #include "super/run_priv.h"
 
 /* "" stands for nothing. */
@@ -19,34 +20,13 @@ static struct audit_value number(uint64_t n)
 	return n ? AUDIT_NUMBER(n) : AUDIT_NULL;
 }
 
-/* A command that tries what is refused again and again would fill the disk of its caller, whose
- * limit that is not. */
-static bool may_have_line(struct run_reporter *r)
-{
-	int64_t now = run_now_us(), more = MAX_AUDIT_DENIALS;
-
-	if (r->denial_lines.at_us)
-		more = (now - r->denial_lines.at_us) / 1000000;
-	if (more) {
-		r->denial_lines.at_us = now;
-		r->denial_lines.left = MIN(r->denial_lines.left + more, MAX_AUDIT_DENIALS);
-	}
-	if (!r->denial_lines.left)
-		return false;
-	r->denial_lines.left--;
-	return true;
-}
-
-static void add_denial(struct run_reporter *r, const struct denial *d,
+static void add_denial(struct run_reporter *r, enum audit_class class, const struct denial *d,
 		       const struct audit_event *e)
 {
 	denials_add(&r->res->denials, d->kind, d->what, d->port, d->reason, d->hint);
 	if (r->on_denial)
 		r->on_denial(r->denial_arg, d);
-	if (may_have_line(r))
-		audit_add(r->audit, e);
-	else
-		audit_add_lost(r->audit, 1);
+	audit_add(r->audit, class, e);
 }
 
 /* What is only looked at. */
@@ -71,7 +51,7 @@ void run_report_start(struct run_reporter *r, const struct run_about *about)
 	while (about->argv[n])
 		n++;
 	e.values[AUDIT_COMMAND] = AUDIT_LIST(about->argv, n);
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 }
 
 void run_report_command(struct run_reporter *r, const char *what, const char *reason, int leader)
@@ -81,11 +61,11 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
 		[AUDIT_REASON] = text(reason),
 		[AUDIT_HINT] = AUDIT_TEXT(RUN_BLOCKED_HINT),
 	} };
+	const struct denial d = { .kind = DENIAL_COMMAND, .what = seen(what),
+				  .reason = seen(reason), .hint = seen(RUN_BLOCKED_HINT),
+				  .leader = leader };
 
-	add_denial(r, &(struct denial){ .kind = DENIAL_COMMAND, .what = seen(what),
-					.reason = seen(reason),
-					.hint = seen(RUN_BLOCKED_HINT),
-					.leader = leader }, &e);
+	add_denial(r, AUDIT_CLASS_REFUSAL, &d, &e);
 }
 
 /* Why, and what would allow it: `before`, what the name is guarded by, `after`. */
@@ -123,15 +103,20 @@ void run_report_file(struct run_reporter *r, const char *path, const struct plan
 			   causes[why->cause].after);
 	hint = buf_text(&allow);
 	e.values[AUDIT_HINT] = text(hint);
-	add_denial(r, &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
-					.reason = seen(reason), .hint = seen(hint),
-					.leader = leader }, &e);
+	add_denial(r, AUDIT_CLASS_REFUSAL,
+		   &(struct denial){ .kind = DENIAL_FILE, .what = seen(path),
+				     .reason = seen(reason), .hint = seen(hint),
+				     .leader = leader }, &e);
 }
 
 void run_report_lost(struct run_reporter *r, uint64_t n)
 {
+	if (!n)
+		return;
 	r->res->denials.left_out += n;
-	audit_add_lost(r->audit, n);
+	if (r->on_lost)
+		r->on_lost(r->denial_arg, n);
+	audit_add_lost(r->audit, AUDIT_CLASS_REFUSAL, n);
 }
 
 /* The result names the host beside the reason: "host X is not in the allowlist"
@@ -147,6 +132,11 @@ static const char *without_host(const char *reason, const char *host)
 	if (strncmp(reason + 5 + n, ": ", 2) == 0)
 		return reason + 5 + n + 2;
 	return reason[5 + n] == ' ' ? reason + 5 + n + 1 : reason;
+}
+
+static enum audit_class class_of(const struct gate_report *report)
+{
+	return strcmp(report->protocol, "dns") == 0 ? AUDIT_CLASS_QUESTION : AUDIT_CLASS_REFUSAL;
 }
 
 static void add_decision(struct run_reporter *r, const struct gate_report *report)
@@ -172,9 +162,9 @@ static void add_decision(struct run_reporter *r, const struct gate_report *repor
 	};
 
 	if (report->kind == GATE_DENIED)
-		add_denial(r, &denial, &e);
+		add_denial(r, class_of(report), &denial, &e);
 	else
-		audit_add(r->audit, &e);
+		audit_add(r->audit, AUDIT_CLASS_CONNECTION, &e);
 }
 
 static void add_close(struct run_reporter *r, const struct gate_report *report)
@@ -189,7 +179,7 @@ static void add_close(struct run_reporter *r, const struct gate_report *report)
 		[AUDIT_DURATION_MS] = AUDIT_NUMBER(report->duration_ms),
 	} };
 
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_CONNECTION, &e);
 }
 
 void run_report_network(struct run_reporter *r, const struct gate_report *report)
@@ -205,7 +195,7 @@ void run_report_generation(struct run_reporter *r, uint64_t generation)
 	struct audit_event e = { EVENT_NETWORK_GENERATION,
 				 { [AUDIT_GENERATION] = AUDIT_NUMBER(generation) } };
 
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 }
 
 void run_report_command_start(struct run_reporter *r, int id, const char *const *argv,
@@ -218,7 +208,7 @@ void run_report_command_start(struct run_reporter *r, int id, const char *const 
 	while (argv[n])
 		n++;
 	e.values[AUDIT_COMMAND] = AUDIT_LIST(argv, n);
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 }
 
 void run_report_limit(struct run_reporter *r)
@@ -229,7 +219,7 @@ void run_report_limit(struct run_reporter *r)
 		return;
 	r->limit_told = true;
 	e.values[AUDIT_LIMIT] = AUDIT_TEXT(limit_kind_name(r->res->limit));
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 }
 
 void run_report_write(struct run_reporter *r)
@@ -277,7 +267,7 @@ void run_report_command_end(struct run_reporter *r, int id, const struct run_res
 	else
 		e.values[AUDIT_EXIT_CODE] = AUDIT_NUMBER(res->started ? WEXITSTATUS(res->status)
 								      : run_result_code(res));
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 }
 
 void run_report_end(struct run_reporter *r, const struct plan *plan)
@@ -300,6 +290,8 @@ void run_report_end(struct run_reporter *r, const struct plan *plan)
 							  ? net_rung_name(plan->net.rung)
 							  : NULL),
 		[AUDIT_DENIALS] = AUDIT_NUMBER(denials_count(&res->denials)),
+		[AUDIT_QUESTIONS_ALLOWED] = ran && net_has_gate(&plan->net)
+			? AUDIT_NUMBER(res->gate.questions) : AUDIT_NULL,
 	} };
 
 	if (signaled)
@@ -308,7 +300,7 @@ void run_report_end(struct run_reporter *r, const struct plan *plan)
 		e.values[AUDIT_EXIT_CODE] = AUDIT_NUMBER(res->started ? WEXITSTATUS(res->status)
 								      : run_result_code(res));
 	run_report_limit(r);
-	audit_add(r->audit, &e);
+	audit_add(r->audit, AUDIT_CLASS_RUN, &e);
 	r->res->audit.lost = audit_free(r->audit);
 	r->audit = NULL;
 }

@@ -13,12 +13,9 @@ struct run_reporter {
 	struct run_result *res;
 	struct audit *audit;	/* NULL: there is no log */
 	bool limit_told;
-	/* Lines that refusals may still have, and when that was counted. */
-	struct {
-		int64_t left, at_us;
-	} denial_lines;
-	/* Who else hears of every refusal, or NULL. */
+	/* Called for every refusal, and for refusals that are only counted; or NULL. */
 	void (*on_denial)(void *arg, const struct denial *d);
+	void (*on_lost)(void *arg, uint64_t n);
 	void *denial_arg;
 };
 
@@ -38,7 +35,7 @@ void run_report_command(struct run_reporter *r, const char *what, const char *re
  * or NULL for what lies below it. */
 void run_report_file(struct run_reporter *r, const char *path, const struct plan_guarded *why,
 		     int leader);
-/* Refusals that nobody could tell apart any more. */
+/* Refusals of which only the number is known. */
 void run_report_lost(struct run_reporter *r, uint64_t n);
 /* For struct gate_options. */
 void run_report_network(struct run_reporter *r, const struct gate_report *report);

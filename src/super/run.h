@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "gate/gate.h"
 #include "host/caps.h"
 #include "plan/plan.h"
 #include "super/denials.h"
@@ -36,6 +37,7 @@ struct run_result {
 	int64_t duration_ms;
 	struct limiter_usage usage;
 	struct denials denials;
+	struct gate_status gate;	/* when it was stopped */
 	struct run_audit audit;
 };
 

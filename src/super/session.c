@@ -753,6 +753,15 @@ static void on_denial(void *arg, const struct denial *d)
 				    d->hint);
 }
 
+/* Refusals of which only the number is known: each running command may have caused them. */
+static void on_lost(void *arg, uint64_t n)
+{
+	const struct session *s = arg;
+
+	for (struct command *c = s->commands; c; c = c->next)
+		c->res.denials.left_out += n;
+}
+
 int session_hold(const struct plan *plan, const struct host_caps *caps, struct live *live,
 		 const struct session_options *o, struct cordon_err *err)
 {
@@ -766,6 +775,7 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 	server_init(&s.server, &s.tree, o->ops, live);
 	s.server.session = &s;
 	o->reporter->on_denial = on_denial;
+	o->reporter->on_lost = on_lost;
 	o->reporter->denial_arg = &s;
 	rc = watch(&s, err);
 	if (rc == 0)
@@ -779,6 +789,7 @@ int session_hold(const struct plan *plan, const struct host_caps *caps, struct l
 		rc = -1;
 	}
 	o->reporter->on_denial = NULL;
+	o->reporter->on_lost = NULL;
 	if (rc == 0 && !s.is_ready) {
 		*err = s.failed;
 		rc = s.failed.code ? -1 :

@@ -77,8 +77,8 @@ static const char *take_refusals(int fd)
 {
 	static char text[1024];
 	struct refusal r[16];
-	bool lost;
-	size_t n = refusals_read(fd, r, 16, &lost), at = 0;
+	uint64_t messages = 0;
+	size_t n = refusals_read(fd, r, 16, &messages), at = 0;
 
 	text[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
@@ -383,9 +383,9 @@ static void test_a_flood_of_refusals_is_bounded(void)
 {
 	struct plan plan = tproxy_plan();
 	struct refusal r[64];
-	size_t told = 0, n;
+	uint64_t told = 0, counted = 0;
 	struct inside in = { 0 };
-	bool lost;
+	struct table t;
 
 	start(&in, &plan);
 	for (int i = 0; i < 2000; i++) {
@@ -394,12 +394,17 @@ static void test_a_flood_of_refusals_is_bounded(void)
 		if (inside_do(&in, &w).error != ECONNREFUSED)
 			ok(false, "try %d is refused", i);
 	}
-	while ((n = refusals_read(in.fds.fd[NATIVE_REFUSALS], r, 64, &lost)) > 0)
-		told += n;
-	ok(told >= 100 && told < 2000, "%zu of 2000 were told of", told);
+	while (refusals_read(in.fds.fd[NATIVE_REFUSALS], r, 64, &told) > 0)
+		;
+	ok(told >= 100 && told < 2000, "%llu of 2000 were told of", (unsigned long long)told);
+	table_init(&t, in.fds.fd[NATIVE_TABLE]);
+	ok(table_count_refused(&t, &counted) == 0, "the kernel says how many there were");
+	is_int((long long)counted, 2000, "all are counted");
 	/* Another kind is not hidden by it. */
 	check_error(&in, wish_to(ACT_ASK, "9.9.9.9", 443), ECONNREFUSED, "UDP meanwhile");
 	is_text(take_refusals(in.fds.fd[NATIVE_REFUSALS]), "17 9.9.9.9 443", "told of");
+	ok(table_count_refused(&t, &counted) == 0, "asked again");
+	is_int((long long)counted, 2001, "it is counted as well");
 	inside_stop(&in);
 }
 

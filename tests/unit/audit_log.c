@@ -39,7 +39,7 @@ static void add(struct audit *a, const char *path)
 {
 	struct audit_event e = { EVENT_FILE_DENIED, { [AUDIT_PATH] = AUDIT_TEXT(path) } };
 
-	audit_add(a, &e);
+	audit_add(a, AUDIT_CLASS_RUN, &e);
 }
 
 static off_t size_of(const char *path)
@@ -52,7 +52,26 @@ static off_t size_of(const char *path)
 /* What a log says: each line is JSON with the next number of its run. */
 struct seen {
 	size_t lines, not_json, lost, last_seq, gaps;
+	size_t n_lost, last_count;	/* lines of audit.lost, and the number of the last */
+	size_t refusals, connections, questions;
 };
+
+static size_t number(const json_t *j, const char *key)
+{
+	return (size_t)json_integer_value(json_object_get(j, key));
+}
+
+static void add_lost(const json_t *j, struct seen *s)
+{
+	if (!json_object_get(j, "count"))
+		return;
+	s->n_lost++;
+	s->last_count = number(j, "seq");
+	s->lost += number(j, "count");
+	s->refusals += number(j, "refusals");
+	s->connections += number(j, "connections");
+	s->questions += number(j, "refused_questions");
+}
 
 static void read_lines(FILE *f, const char *run_id, struct seen *s)
 {
@@ -73,8 +92,7 @@ static void read_lines(FILE *f, const char *run_id, struct seen *s)
 			seq = (size_t)json_integer_value(json_object_get(j, "seq"));
 			s->gaps += seq - s->last_seq - 1;
 			s->last_seq = seq;
-			if (json_object_get(j, "count"))
-				s->lost += (size_t)json_integer_value(json_object_get(j, "count"));
+			add_lost(j, s);
 		}
 		json_decref(j);
 	}
@@ -290,7 +308,8 @@ static void test_slow_reader(void)
 	ok(lost > 0, "some are lost");
 	is_int(s.not_json, 0, "no line is cut");
 	ok(s.lost > 0, "the log itself says so");
-	is_int(s.gaps, s.lost, "[L1] what is missing is what was told");
+	is_int(s.gaps, 0, "[L1] no line is missing");
+	is_int(s.lines - s.n_lost + s.lost, 5001, "[L1] each event has a line or is counted");
 }
 
 static void test_reader_goes_away(void)
@@ -335,7 +354,7 @@ static void test_the_end_finds_room(void)
 	a = open_log(path, "end");
 	for (int i = 0; i < 5000; i++)
 		add(a, "/some/name/that/is/not/short/at/all/to/make/the/line/longer");
-	audit_add(a, &end);
+	audit_add(a, AUDIT_CLASS_RUN, &end);
 	/* From here on somebody reads. */
 	ok(write(go[1], "x", 1) == 1, "go");
 	while (audit_next_us(a) != INT64_MAX) {
@@ -348,8 +367,9 @@ static void test_the_end_finds_room(void)
 	f = fopen(in_folder("copy"), "re");
 	read_lines(f, "end", &s);
 	fclose(f);
-	is_int(s.last_seq, 5002, "the end is there, and what is missing before it");
-	is_int(s.gaps, s.lost, "[L1]");
+	is_int(s.last_seq, s.lines, "[L1] no line is missing");
+	is_int(s.lines - s.n_lost + s.lost, 5001, "[L1] each event has a line or is counted");
+	is_int(s.last_count, s.last_seq - 1, "the count stands before the end");
 }
 
 static void test_events_of_others_that_are_lost(void)
@@ -359,18 +379,83 @@ static void test_events_of_others_that_are_lost(void)
 	struct seen s;
 
 	add(a, "/x");
-	audit_add_lost(a, 5);
+	audit_add_lost(a, AUDIT_CLASS_REFUSAL, 5);
 	add(a, "/y");
 	is_int(audit_free(a), 5, "counted");
 	s = read_log(path, "o");
 	is_int(s.lost, 5, "told");
-	is_int(s.gaps, 5, "[L1]");
+	is_int(s.refusals, 5, "as refusals");
+	is_int(s.gaps, 0, "[L1]");
+}
+
+static void add_of(struct audit *a, enum audit_class class, int n)
+{
+	struct audit_event e = { EVENT_NETWORK_DECISION,
+				 { [AUDIT_NETWORK_HOST] = AUDIT_TEXT("h.test") } };
+
+	for (int i = 0; i < n; i++)
+		audit_add(a, class, &e);
+}
+
+/* Each class has its own lines: more of one are counted, and the others have theirs. */
+static void test_classes_take_no_lines_of_each_other(void)
+{
+	const char *path = in_folder("classes");
+	const int questions = 2 * MAX_AUDIT_QUESTIONS, refusals = 2 * MAX_AUDIT_REFUSALS;
+	struct audit *a = open_log(path, "c");
+	struct seen s;
+	size_t lost;
+
+	/* More lines may come with the seconds that this takes. */
+	add_of(a, AUDIT_CLASS_QUESTION, questions);
+	add_of(a, AUDIT_CLASS_REFUSAL, refusals);
+	add_of(a, AUDIT_CLASS_CONNECTION, 100);
+	add(a, "/x");
+	lost = audit_free(a);
+	s = read_log(path, "c");
+	is_int(s.gaps, 0, "[L1] no line is missing");
+	is_int(s.lost, lost, "the log says the same");
+	is_int(s.lines - s.n_lost + s.lost, questions + refusals + 101,
+	       "[L1] each event has a line or is counted");
+	is_int(s.questions + s.refusals, lost, "each loss has its class");
+	is_int(s.connections, 0, "no connection is lost");
+	ok(s.questions > 0 && s.questions <= MAX_AUDIT_QUESTIONS, "%zu questions", s.questions);
+	ok(s.refusals > 0 && s.refusals <= MAX_AUDIT_REFUSALS, "%zu refusals", s.refusals);
+}
+
+/* While a reader is slow, questions do not fill the memory that connections need. */
+static void test_a_slow_reader_loses_questions_first(void)
+{
+	const char *path = in_folder("first");
+	struct seen s = { 0 };
+	struct audit *a;
+	int fd;
+	FILE *f;
+
+	mkfifo(path, 0600);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	a = open_log(path, "f");
+	add_of(a, AUDIT_CLASS_QUESTION, 3000);
+	add_of(a, AUDIT_CLASS_CONNECTION, 50);
+	f = fdopen(fd, "r");
+	for (int i = 0; i < 100 && audit_next_us(a) != INT64_MAX; i++) {
+		audit_write(a);
+		clearerr(f);
+		read_lines(f, "f", &s);
+	}
+	audit_free(a);
+	clearerr(f);
+	read_lines(f, "f", &s);
+	fclose(f);
+	ok(s.questions > 0, "questions are counted");
+	is_int(s.connections, 0, "no connection is");
+	is_int(s.lines - s.n_lost + s.lost, 3050, "[L1]");
 }
 
 static void test_no_log(void)
 {
 	add(NULL, "/x");
-	audit_add_lost(NULL, 1);
+	audit_add_lost(NULL, AUDIT_CLASS_RUN, 1);
 	audit_write(NULL);
 	ok(audit_next_us(NULL) == INT64_MAX, "never due");
 	is_int(audit_free(NULL), 0, "nothing");
@@ -468,7 +553,9 @@ int main(void)
 		TAP(test_several_runs_share_a_file), TAP(test_full_disk), TAP(test_cut_short),
 		TAP(test_room_again), TAP(test_pipe_without_reader), TAP(test_slow_reader),
 		TAP(test_reader_goes_away), TAP(test_the_end_finds_room),
-		TAP(test_events_of_others_that_are_lost), TAP(test_no_log),
+		TAP(test_events_of_others_that_are_lost),
+		TAP(test_classes_take_no_lines_of_each_other),
+		TAP(test_a_slow_reader_loses_questions_first), TAP(test_no_log),
 		TAP(test_led_elsewhere), TAP(test_the_default_folder), TAP_END });
 	if (fork() == 0)
 		execl("/bin/rm", "rm", "-rf", folder, NULL);

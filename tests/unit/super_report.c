@@ -121,7 +121,7 @@ static void test_causes_of_files(void)
 /* Who tries what is refused all the time does not fill the caller's disk with it. */
 static void test_flood(void)
 {
-	const int n = MAX_AUDIT_DENIALS + 1000;
+	const int n = MAX_AUDIT_REFUSALS + 1000;
 	char path[] = "/tmp/cordon-test-report-XXXXXX";
 	struct audit_file file = { .fd = mkstemp(path) };
 	struct run_reporter r = { .res = &res, .audit = audit_new(file, "run") };

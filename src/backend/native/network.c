@@ -32,6 +32,7 @@
 #define LOG_BURST	100
 
 #define CHAIN		"gate"
+#define REFUSED		"refused"
 
 #define TCP_FLAGS	13	/* where they lie in its header */
 #define TCP_SYN		0x02
@@ -153,9 +154,33 @@ static void add_gate(struct netlink *w, bool v6)
 	}
 }
 
+/* Packets that the kernel sends by itself: answers and errors of ICMP, and the
+ * joining of groups.  No program tried anything with them. */
+static void add_ignored(struct netlink *w)
+{
+	static const struct {
+		unsigned char protocol, request;
+	} kinds[] = { { IPPROTO_ICMP, 8 }, { IPPROTO_ICMPV6, 128 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		nft_open_rule(w, NET_TABLE, CHAIN);
+		nft_match_protocol(w, kinds[i].protocol);
+		nft_match_bytes(w, &(struct nft_bytes){ .base = NFT_PAYLOAD_TRANSPORT_HEADER,
+							.n = 1,
+							.value = &kinds[i].request,
+							.op = NFT_CMP_NEQ });
+		nft_do_verdict(w, NF_DROP, NULL);
+		nft_close_rule(w);
+	}
+	nft_open_rule(w, NET_TABLE, CHAIN);
+	nft_match_protocol(w, IPPROTO_IGMP);
+	nft_do_verdict(w, NF_DROP, NULL);
+	nft_close_rule(w);
+}
+
 static void add_log(struct netlink *w, unsigned char protocol)
 {
-	nft_open_rule(w, NET_TABLE, CHAIN);
+	nft_open_rule(w, NET_TABLE, REFUSED);
 	if (protocol)
 		nft_match_protocol(w, protocol);
 	nft_match_limit(w, LOG_RATE, LOG_BURST);
@@ -165,18 +190,25 @@ static void add_log(struct netlink *w, unsigned char protocol)
 
 static void add_reject(struct netlink *w, unsigned char protocol, unsigned type, unsigned char code)
 {
-	nft_open_rule(w, NET_TABLE, CHAIN);
+	nft_open_rule(w, NET_TABLE, REFUSED);
 	if (protocol)
 		nft_match_protocol(w, protocol);
 	nft_do_reject(w, type, code);
 	nft_close_rule(w);
 }
 
-/* Everything else: told of, up to a rate, and refused in the way that lets
- * programs fail at once.  Connections have a rate of their own, so that what a
- * program sends by the way does not hide them. */
+/* Everything else is counted, told of up to a rate, and refused in the way that
+ * lets programs fail at once.  Connections have a rate of their own, so that other
+ * packets of a program do not hide them. */
 static void add_refusals(struct netlink *w)
 {
+	nft_open_rule(w, NET_TABLE, CHAIN);
+	nft_do_verdict(w, NFT_GOTO, NET_COUNTED);
+	nft_close_rule(w);
+	nft_open_rule(w, NET_TABLE, NET_COUNTED);
+	nft_do_count(w);
+	nft_do_verdict(w, NFT_GOTO, REFUSED);
+	nft_close_rule(w);
 	add_log(w, IPPROTO_TCP);
 	add_reject(w, IPPROTO_TCP, NFT_REJECT_TCP_RST, 0);
 	add_log(w, 0);
@@ -206,6 +238,8 @@ static void write_table(struct network *n, const struct net_ranges *r)
 	add_set(w, NET_SET_V4, 1, 4, r->v4, r->n_v4);
 	add_set(w, NET_SET_V6, 2, 16, r->v6, r->n_v6);
 	nft_add_chain(w, NET_TABLE, CHAIN, &hook);
+	nft_add_chain(w, NET_TABLE, NET_COUNTED, NULL);
+	nft_add_chain(w, NET_TABLE, REFUSED, NULL);
 	add_established(w);
 	add_own(w, n->v6);
 	add_served(w, IPPROTO_TCP, NET_DNS_PORT);
@@ -213,6 +247,7 @@ static void write_table(struct network *n, const struct net_ranges *r)
 	for (size_t i = 0; i < n->n_datagrams; i++)
 		add_served(w, IPPROTO_UDP, n->datagrams[i]);
 	add_gate(w, n->v6);
+	add_ignored(w);
 	add_refusals(w);
 	n->table_last = nft_close_batch(w);
 }
