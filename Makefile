@@ -24,7 +24,7 @@ test:     ## build and run every test (TESTS="unit cli" for some of them)
 
 test-all: ## the same, the long suites and 30 s of each fuzz target
 	@tools/packages test-all
-	@tools/build default asan fuzz
+	@tools/build default asan-all fuzz
 	@tests/run --all $(TESTS)
 
 check:    ## the rules of the house, without running the program

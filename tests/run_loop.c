@@ -1,4 +1,4 @@
-/* For tests/suite/endurance: the library call again and again in one process.
+/* For tests/suite-all/endurance: the library call again and again in one process.
  *
  *   run_loop RUNS
  *

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "cordon.h"
+#include "lib/installed.h"	/* made by meson: CORDON_PROGRAM */
 
 #define REQUEST_FD		3	/* in the program; the pipe is the next one */
 #define FREE_FD			16	/* above all that have a number there */
