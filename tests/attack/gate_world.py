@@ -16,6 +16,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "network"))
+import settings  # noqa: E402
+
 NEAR = ("93.184.216.1", "93.184.216.77")	# the second is one of two on one interface
 GOOD, EVIL, DNS = "93.184.216.34", "93.184.216.35", "93.184.216.53"
 NOBODY = "93.184.216.99"
@@ -193,6 +196,7 @@ class Recorder:
 def main(which, path):
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     if which == "far":
+        settings.apply()
         while not os.path.exists("/sys/class/net/far") and subprocess.run(
                 ["ip", "link", "show", "far"], capture_output=True, check=False).returncode:
             time.sleep(0.02)
@@ -234,6 +238,7 @@ def start_tls(folder):
 def enter():
     """Starts again inside namespaces of its own; returns when it is there."""
     if os.environ.get("GATE_WORLD") == "near":
+        settings.apply()
         return
     words = ["unshare", "-m", "-n"]
     if os.geteuid():

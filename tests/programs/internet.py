@@ -9,6 +9,7 @@ address or name, port] each.
 import contextlib
 import http.server
 import json
+import os
 import socket
 import socketserver
 import ssl
@@ -16,6 +17,9 @@ import struct
 import subprocess
 import sys
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "network"))
+import settings  # noqa: E402
 
 PORTS = {21: "ftp", 22: "http", 80: "http", 443: "tls", 8080: "http", 8443: "tls"}
 A, AAAA = 1, 28
@@ -111,6 +115,7 @@ def serve_datagrams(port):
 
 
 def main(cert, key):
+    settings.apply()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)

@@ -29,10 +29,13 @@ NOBODY = 65534
 
 def free_port():
     """A port that was free a moment ago, for programs that cannot take a socket; none of
-    those that the kernel gives to whoever connects meanwhile."""
+    those that the kernel gives to a process that connects meanwhile."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        first, last = map(int, f.read().split())
+    ports = [port for port in range(10000, 65536) if not first <= port <= last]
     while True:
         with contextlib.suppress(OSError), socket.socket() as s:
-            port = random.randrange(10000, 32000)
+            port = random.choice(ports)
             s.bind((LOOPBACK, port))
             return port
 

@@ -25,6 +25,9 @@ import sys
 import termios
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "network"))
+import settings  # noqa: E402
+
 NEAR, FAR, DNS = "93.184.216.1", "93.184.216.2", "93.184.216.53"
 # The last one is there only after `open`: until then nobody answers for it.
 HOSTS = {"a": "93.184.216.34", "b": "93.184.216.35", "c": "93.184.216.36", "hole": "93.184.217.37"}
@@ -252,6 +255,7 @@ class Far:
 
 
 def main():
+    settings.apply()
     while subprocess.run(["ip", "link", "show", "far"], capture_output=True,
                          check=False).returncode:
         time.sleep(0.02)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from far import DNS, FAR, NEAR, ip
+from far import DNS, FAR, NEAR, ip, settings
 
 CORDON = os.environ["CORDON"]
 PYTHON = "/usr/bin/python3"
@@ -20,6 +20,7 @@ PLAIN = ["setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--"] if ME == "us
 def enter():
     """Starts again inside namespaces of its own; returns when it is there."""
     if os.environ.get("SESSION_WORLD") == "near":
+        settings.apply()
         return
     words = ["unshare", "-m", "-n"]
     if os.geteuid():

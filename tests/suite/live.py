@@ -16,7 +16,9 @@ import threading
 
 SRC = os.environ["CORDON_SRC"]
 sys.path.insert(0, os.path.join(SRC, "tests", "programs"))
+sys.path.insert(0, os.path.join(SRC, "tests", "network"))
 import servers  # noqa: E402
+import settings  # noqa: E402
 from vectors import Tap  # noqa: E402
 
 
@@ -24,6 +26,7 @@ def enter_namespaces(script):
     """Again, in a network and mount namespace, with the right to set them up."""
     if os.environ.get("CORDON_LIVE") == "inside":
         servers.run("mount", "--make-rprivate", "/")
+        settings.apply()
         return
     user = [] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
     os.environ["CORDON_LIVE"] = "inside"
