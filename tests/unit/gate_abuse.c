@@ -1,5 +1,9 @@
 /* The gate against clients and servers that end in every order, read nothing or
- * send for ever: it is never busy with what does not move, and nothing is left. */
+ * send for ever: it is never busy with what does not move, and nothing is left.
+ *
+ * weight: 2/8
+ * sanitized: --all
+ */
 #include <dirent.h>
 #include <net/if.h>
 #include <sched.h>
@@ -263,7 +267,7 @@ static void test_a_slow_proxy(void)
 	int client, proxy;
 
 	if (!enter_network()) {
-		skip("no network of its own can be made");
+		skip("this kernel lets no ordinary user make a network namespace");
 		return;
 	}
 	open_box(&b, CLOSED);
