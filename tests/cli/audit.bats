@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# run-as: root user
+# run-as: user root
 # beside: yes
+# weight: 4/10
 # The audit log from outside: what is in it, where it is, and that nobody inside
 # reaches it.
 #

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
-# run-as: root user
+# run-as: user root
 # beside: yes
+# settings: others
+# weight: 1/3
 # examples/demo.sh, as `make run` shows it.
 # shellcheck disable=SC2154  # out, err and place are set by place.bash
 load place

@@ -1,5 +1,6 @@
 # explain: the effective policy, where it came from, and what cut it.
 # beside: yes
+# weight: 2/3
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place
@@ -195,6 +196,7 @@ cut_line() {
 	is "$status" 0
 }
 
+# bats test_tags=root-only
 @test "as another user" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	chmod 755 . && printf '[limits]\nmemory = "1G"\n' >cordon.toml

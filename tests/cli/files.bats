@@ -1,5 +1,6 @@
 # Files of every kind: missing, unreadable, empty, huge, binary.
 # beside: yes
+# weight: 2/4
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

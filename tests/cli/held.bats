@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # run-as: root user
 # beside: yes
+# differs: files of others are closed to a user
+# weight: 4/10
 # What the next git, shell, program or run of the caller finds its files by: an act that would
 # lead it elsewhere works outside, and inside it does not.
 #

@@ -1,5 +1,6 @@
 # Machines that lack something: refused by name, or run with what is there where
 # beside: yes
+# weight: 2/5
 # the policy or CORDON_SANDBOX permits it, and then said.
 # shellcheck disable=SC2154  # out, err and place are set by place.bash
 load place

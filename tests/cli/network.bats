@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
-# run-as: root user
+# run-as: user root
 # beside: yes
+# settings: others
+# weight: 2/6
 # The network on the command line: what is asked for, what is planned, and what
 # is refused before anything starts.
 # Variables in single quotes are cordon's to read:

@@ -1,5 +1,6 @@
 # Policies as data: show, convert, intersect, diff, match.
 # beside: yes
+# weight: 2/4
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

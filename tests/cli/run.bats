@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # run-as: root user
 # beside: yes
+# differs: limits of a user have no cgroup, files of others are closed to it
+# weight: 50/100
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
 # Shell text in single quotes is for the shell inside:
@@ -272,6 +274,7 @@ needs 256; raise it and try again" ]
 	done
 }
 
+# bats test_tags=user-only
 @test "a policy that cannot be read stops the run" {
 	[ "$(id -u)" -ne 0 ] || skip "root reads everything"
 	echo 'profile = "worktree"' >cordon.toml
@@ -420,6 +423,7 @@ needs 256; raise it and try again" ]
 	json "d['timed_out'] and d['limit'] == 'wall' and not d['oom_killed']"
 }
 
+# bats test_tags=root-only
 @test "wall clock: init has it before everybody else, and nobody takes that away" {
 	[ "$(id -u)" -eq 0 ] || skip "only root may give that"
 	chrt -f 1 true || skip "this root may not either"
@@ -905,6 +909,7 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	rm -r "$away"
 }
 
+# bats test_tags=user-only
 @test "patterns: what cannot be looked through below a root that is only read is closed" {
 	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
 	mkdir -p r/d r/e ws
@@ -919,6 +924,7 @@ for i in range(300): os.mkdir("d"); os.chdir("d")'
 	grep -q 'Permission denied' <<<"$output"
 }
 
+# bats test_tags=user-only
 @test "patterns: what cannot be looked through is refused" {
 	[ "$(id -u)" -ne 0 ] || skip "root lists everything"
 	mkdir d
@@ -2182,6 +2188,7 @@ links_stay() {
 	run -0 "$cordon" run -c 'echo x >v2/free; cat current/free second/free'
 }
 
+# bats test_tags=root-only
 @test "a folder that is closed to init is no reason to leave a mask out" {
 	[ "$(id -u)" -eq 0 ] || skip "only root gives a folder to a group that is not its own"
 	mkdir -p a/b

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# run-as: root user
+# run-as: user root
 # beside: yes
+# weight: 2/4
 # The ladder of the network: which rung holds it on which machine, that the result
 # and the log say so, and what no rung can keep.
 # shellcheck disable=SC2154  # out, err and place are set by place.bash

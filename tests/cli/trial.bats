@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# run-as: root user
+# run-as: user root
 # beside: yes
+# weight: 7/15
 # `cordon trial` from outside: a task's phases, its reward, many at a time, and
 # what is left when something goes wrong.
 #

@@ -1,5 +1,6 @@
 # Commands and options: what is asked for is there, everything else is refused.
 # beside: yes
+# weight: 2/3
 # The variables come from place.bash; commands are split into words on purpose.
 # shellcheck disable=SC2154,SC2086
 load place

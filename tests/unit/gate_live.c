@@ -1,4 +1,7 @@
-/* The gate at work: what passes, what is refused, and what a new generation cuts. */
+/* The gate at work: what passes, what is refused, and what a new generation cuts.
+ *
+ * weight: 0.1/3
+ */
 #include "gate_box.h"
 #include "peek_hello.h"
 

@@ -3,6 +3,9 @@
  * Three policies a case, drawn from small pools so that they overlap.  The
  * number of cases is CORDON_PROPERTY_CASES (3000); CORDON_PROPERTY_SEED starts
  * at another one.  A case that fails prints its policies and its seed.
+ *
+ * weight: 2/2
+ * sanitized: --all
  */
 #include "tap.h"
 

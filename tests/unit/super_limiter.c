@@ -1,6 +1,8 @@
 /* Limits of live trees: hogs are caught, the innocent are not, nothing is left.
  *
  * What runs in a tree is bounded in memory (under 1 GiB) and ends by itself.
+ *
+ * weight: 5/12
  */
 #include <dirent.h>
 #include <pthread.h>

@@ -3,6 +3,9 @@
  *
  * Each text is a head, one unit over and over, and a tail; every `@` of a unit
  * becomes a word that no other unit has.
+ *
+ * weight: 4/4
+ * sanitized: --all
  */
 #include <sys/resource.h>
 #include <sys/time.h>
