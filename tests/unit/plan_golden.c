@@ -2,6 +2,7 @@
 #include "plan/compile.h"
 
 #include <glob.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "policy_read.h"
@@ -113,6 +114,92 @@ static void print_plans(struct arena *a, const struct host_caps *caps, bool gate
 	buf_release(&before);
 }
 
+/* ---- differences -------------------------------------------------------- */
+
+#define MAX_LINES	2000
+
+struct lines {
+	struct str line[MAX_LINES];
+	size_t n;
+};
+
+static void split(const char *text, struct lines *ret)
+{
+	for (ret->n = 0; *text && ok(ret->n < MAX_LINES - 1, "few lines"); ret->n++) {
+		size_t n = strcspn(text, "\n");
+
+		ret->line[ret->n] = (struct str){ text, n };
+		text += n + (text[n] == '\n');
+	}
+}
+
+static bool is_same(struct str a, struct str b)
+{
+	return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
+}
+
+struct pair {
+	struct lines was, is;
+	uint16_t common[MAX_LINES * MAX_LINES];
+};
+
+/* How many lines both have in common from lines i and k to the end. */
+static uint16_t *common_from(struct pair *p, size_t i, size_t k)
+{
+	return &p->common[i * (p->is.n + 1) + k];
+}
+
+static void count_common(struct pair *p)
+{
+	for (size_t i = p->was.n; i-- > 0;)
+		for (size_t k = p->is.n; k-- > 0;)
+			*common_from(p, i, k) = is_same(p->was.line[i], p->is.line[k]) ?
+						(uint16_t)(*common_from(p, i + 1, k + 1) + 1) :
+						MAX(*common_from(p, i + 1, k),
+						    *common_from(p, i, k + 1));
+}
+
+/* Is line k of the new text one that the old text does not have at line i? */
+static bool is_added(struct pair *p, size_t i, size_t k)
+{
+	return i == p->was.n ||
+	       (k < p->is.n && *common_from(p, i, k + 1) > *common_from(p, i + 1, k));
+}
+
+/* Prints the lines that only one text has, and above them the title of their case. */
+static void print_lines_of_one(struct arena *a, const char *old, const char *new, struct buf *out)
+{
+	struct pair *p = arena_new(a, 1, sizeof(*p));
+	struct str title = STR("");
+
+	if (!ok(p != NULL, "memory"))
+		return;
+	split(old, &p->was);
+	split(new, &p->is);
+	count_common(p);
+	for (size_t i = 0, k = 0; i < p->was.n || k < p->is.n;) {
+		bool added;
+
+		if (i < p->was.n && k < p->is.n && is_same(p->was.line[i], p->is.line[k])) {
+			if (strncmp(p->is.line[k].s, "== ", 3) == 0)
+				title = p->is.line[k];
+			i++, k++;
+			continue;
+		}
+		if (title.n)
+			buf_printf(out, "%.*s\n", (int)title.n, title.s);
+		title = STR("");
+		added = is_added(p, i, k);
+		buf_printf(out, "%c%.*s\n", added ? '+' : '-',
+			   (int)(added ? p->is.line[k] : p->was.line[i]).n,
+			   (added ? p->is.line[k] : p->was.line[i]).s);
+		k += added;
+		i += !added;
+	}
+}
+
+/* ---- machines ----------------------------------------------------------- */
+
 static void write_golden(const char *path, const struct buf *text)
 {
 	FILE *f = fopen(path, "we");
@@ -122,30 +209,64 @@ static void write_golden(const char *path, const struct buf *text)
 		fclose(f);
 }
 
+/* The plans of one machine; the same input gives the same bytes. */
+static bool plans_of(struct arena *a, const char *machine, bool gate, struct buf *out)
+{
+	const char *path = arena_printf(a, "%s.caps", machine);
+	cleanup_buf struct buf again = BUF(1 << 20);
+	struct str text = STR("");
+	struct cordon_err err;
+	struct host_caps caps;
+
+	ok(fd_read_file(path, 1 << 16, a, &text, &err) == 0, "%s", err.msg);
+	if (!ok(host_caps_parse(text, &caps, &err) == 0, "%s:%u: %s", path, err.line, err.msg))
+		return false;
+	print_plans(a, &caps, gate, out);
+	print_plans(a, &caps, gate, &again);
+	return is_text(buf_text(&again), buf_text(out), "the same input gives the same bytes");
+}
+
+/* Replaces plans by how they differ from those of the machine that `diff` begins with. */
+static void make_diff(struct arena *a, struct str diff, bool gate, struct buf *plans)
+{
+	cleanup_buf struct buf others = BUF(1 << 20), out = BUF(1 << 20);
+	size_t n = strcspn(diff.s, "\n");
+	const char *other;
+
+	if (!ok(strncmp(diff.s, "against ", 8) == 0, "a diff names a machine"))
+		return;
+	other = arena_printf(a, "%s/%.*s", GOLDEN_DIR, (int)n - 8, diff.s + 8);
+	if (!plans_of(a, other, gate, &others))
+		return;
+	buf_printf(&out, "%.*s\n", (int)n, diff.s);
+	print_lines_of_one(a, buf_text(&others), buf_text(plans), &out);
+	buf_clear(plans);
+	buf_puts(plans, buf_text(&out));
+}
+
 static void check_machine(const char *caps_path)
 {
 	cleanup_arena struct arena a = ARENA(256 << 20);
-	cleanup_buf struct buf one = BUF(1 << 20), two = BUF(1 << 20);
-	size_t n = strlen(caps_path) - strlen(".caps");
-	const char *path = arena_printf(&a, "%.*s.plans", (int)n, caps_path);
-	struct str text = STR(""), want = STR("");
+	cleanup_buf struct buf is = BUF(1 << 20);
+	const char *machine = arena_printf(&a, "%.*s", (int)(strlen(caps_path) - 5), caps_path);
+	const char *path = arena_printf(&a, "%s.plans", machine);
+	bool is_whole = access(path, F_OK) == 0;
+	struct str want = STR("");
 	struct cordon_err err;
-	struct host_caps caps;
 	/* Those are about something else. */
 	bool gate = !strstr(caps_path, "/landlock-") && !strstr(caps_path, "/cgroup-");
 
-	ok(fd_read_file(caps_path, 1 << 16, &a, &text, &err) == 0, "%s", err.msg);
-	if (!ok(host_caps_parse(text, &caps, &err) == 0, "%s:%u: %s", caps_path, err.line, err.msg))
-		return;
-	print_plans(&a, &caps, gate, &one);
-	print_plans(&a, &caps, gate, &two);
-	is_text(buf_text(&two), buf_text(&one), "the same input gives the same bytes");
-	if (getenv("CORDON_GOLDEN")) {
-		write_golden(path, &one);
-		return;
-	}
+	if (!is_whole)
+		path = arena_printf(&a, "%s.diff", machine);
 	ok(fd_read_file(path, MAX_SOURCE_BYTES, &a, &want, &err) == 0, "%s", err.msg);
-	is_text(buf_text(&one), want.s, "%s", path);
+	if (!plans_of(&a, machine, gate, &is))
+		return;
+	if (!is_whole)
+		make_diff(&a, want, gate, &is);
+	if (getenv("CORDON_GOLDEN"))
+		write_golden(path, &is);
+	else
+		is_text(buf_text(&is), want.s, "%s", path);
 }
 
 static void test_plans_are_the_golden_ones(void)
