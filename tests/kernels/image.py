@@ -47,7 +47,7 @@ def base(folder):
     if os.path.exists(made):
         return made
     if not shutil.which("mmdebstrap") or not shutil.which("cpio"):
-        raise Missing("mmdebstrap or cpio is not installed")
+        raise Missing("mmdebstrap or cpio is not installed; tools/packages test-all installs them")
     shutil.rmtree(tree, ignore_errors=True)
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT]
     try:

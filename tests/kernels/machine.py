@@ -17,7 +17,7 @@ class Start:
 
     def __init__(self, kernel, images, append, log):
         if not shutil.which(QEMU):
-            raise Missing(f"{QEMU} is not installed")
+            raise Missing(f"{QEMU} is not installed; tools/packages test-all installs it")
         os.makedirs(log, exist_ok=True)
         self.log = log
         self.image = os.path.join(log, "image")
