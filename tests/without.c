@@ -23,8 +23,7 @@ static const struct {
 	unsigned mask;		/* only where the argument has one of these bits; 0: always */
 } refusals[] = {
 	{ "mount", SYS_open_tree, ENOSYS, 0, 0 },
-	/* AF_NETLINK; NETLINK_NETFILTER, which no other protocol has in common with it */
-	{ "anyip", SYS_socket, EPERM, 0, 16 },
+	/* NETLINK_NETFILTER: no other protocol has this bit. */
 	{ "tproxy", SYS_socket, EPROTONOSUPPORT, 2, 8 },
 	{ "uts", SYS_sethostname, EPERM, 0, 0 },
 	{ "landlock", SYS_landlock_create_ruleset, ENOSYS, 0, 0 },

@@ -17,8 +17,6 @@ const struct host *conn_host(const struct conn *c, struct host *room)
 {
 	if (c->name)
 		return &c->name->host;
-	if (c->ask)
-		return &c->ask->host;
 	host_from_addr(&c->addr, room);
 	return room;
 }
@@ -91,8 +89,6 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 	leave_state(c);
 	if (c->is_told)
 		tell(c, GATE_CLOSED, reason, NULL);
-	if (c->ask)
-		proxy_end(c);
 	c->state = CONN_ENDED;
 	if (reset) {
 		close_hard(g, &c->client);
@@ -249,10 +245,6 @@ void conn_refuse(struct conn *c, const char *reason, const char *hint)
 	struct host room;
 
 	tell(c, GATE_DENIED, reason, hint);
-	if (c->ask) {
-		proxy_refuse(c, reason, hint);
-		return;
-	}
 	/* Bytes of the server may have gone to the client, or none will come. */
 	if (c->down.n_bytes || c->state == CONN_RELAY || !speaks_first(c->port)) {
 		conn_end(c, true, reason);
@@ -282,10 +274,6 @@ void conn_refuse_bytes(struct conn *c)
 
 	peek_refusal_print(&c->peek->refusal, &c->peek->to, why);
 	tell(c, GATE_DENIED, why, hint);
-	if (c->ask) {
-		proxy_refuse(c, why, hint);
-		return;
-	}
 	if (!may_answer) {
 		conn_end(c, true, why);
 		return;
@@ -300,18 +288,14 @@ void conn_refuse_bytes(struct conn *c)
 static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct conn *c = CONTAINER(w, struct conn, client);
-	/* Of TCP this may be half an end; of a unix socket it is a whole one. */
-	uint32_t gone = EPOLLERR | (c->is_unix ? (uint32_t)EPOLLHUP : 0);
 
 	(void)g;
 	if (c->state == CONN_REFUSE)
 		refuse_ready(c);
-	else if ((events & gone) && c->state != CONN_RELAY)
+	else if ((events & EPOLLERR) && c->state != CONN_RELAY)
 		conn_end(c, true, NULL);
-	else if (c->state == CONN_ASK)
-		proxy_ready(c);
 	else {
-		c->client_gone |= (events & gone) != 0;
+		c->client_gone |= (events & EPOLLERR) != 0;
 		relay_move(c, events & ~(uint32_t)EPOLLOUT, events & ~(uint32_t)EPOLLIN);
 	}
 }
@@ -554,8 +538,6 @@ void conn_connected(struct conn *c)
 	if (c->awaits_first)
 		timer_start(c->g, &c->timer, TIMER_FIRST, first_over);
 	conn_tell_allowed(c);
-	if (c->ask && !proxy_connected(c))
-		conn_end(c, true, NULL);
 	relay_move(c, true, true);
 }
 
@@ -602,7 +584,7 @@ void conn_judge_all(struct gate *g)
 		const char *why;
 
 		next = c->next;
-		if (c->is_exposed || c->state == CONN_REFUSE || c->state == CONN_ASK)
+		if (c->is_exposed || c->state == CONN_REFUSE)
 			continue;
 		why = find_objection(c, &v);
 		if (!why) {

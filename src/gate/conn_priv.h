@@ -5,14 +5,12 @@
 
 #include "gate/gate_priv.h"
 #include "gate/peek.h"
-#include "gate/proxy.h"
 
 /* [C1] CONN_RELAY is entered only from CONN_DIAL or CONN_TUNNEL, and these only
  *      with a verdict of the present generation about the very address.
  * [C2] A server socket exists only in CONN_DIAL, CONN_TUNNEL and CONN_RELAY. */
 enum conn_state {
 	CONN_RESOLVE,		/* allowed; where is it? */
-	CONN_ASK,		/* has yet to say whom it is for */
 	CONN_PLUG,		/* exposed: waits for a socket made inside */
 	CONN_DIAL,		/* connecting */
 	CONN_TUNNEL,		/* a proxy in front is asked for it */
@@ -57,7 +55,6 @@ struct conn {
 	bool is_asked;			/* of the proxy */
 	bool client_gone, server_gone;	/* an error was told, or its end: it takes nothing
 					 * more */
-	bool is_unix;			/* the client's socket: it came by the proxy */
 	struct watch client, server;
 	struct timer timer;
 	struct name *name;		/* NULL: `addr` was dialled */
@@ -70,7 +67,6 @@ struct conn {
 	uint16_t to_port;
 	struct lane up, down;		/* from the client, from the server */
 	struct peek *peek;		/* NULL: bytes from the client pass unseen */
-	struct proxy_ask *ask;		/* until its client has been answered, or NULL */
 };
 
 /* conn.c */
@@ -102,16 +98,6 @@ void dial_start(struct conn *c);
 void dial_inside(struct conn *c, int fd);
 void dial_ready(struct conn *c);
 void tunnel_ready(struct conn *c);
-
-/* proxy_serve.c; all but the first with c->ask */
-void proxy_drop(struct conn *c);
-void proxy_ready(struct conn *c);
-/* Says so, and ends. */
-void proxy_refuse(struct conn *c, const char *reason, const char *hint);
-/* It ends without a server. */
-void proxy_end(struct conn *c);
-/* False: the client does not hear it. */
-bool proxy_connected(struct conn *c) MUST_USE;
 
 /* relay.c */
 /* Moves what can be moved from the client (`up`) and from the server (`down`), and

@@ -170,7 +170,7 @@ void decide_target(const struct plan_net *net, struct str target,
 	ret->allowed = matcher_parse(&net->match, target, &t, ret);
 	/* Nobody judges the host's own network.  The loopback inside never leads out, so that
 	 * only the rules have a word about it. */
-	if (!ret->allowed || net->rung == NET_OPEN)
+	if (!ret->allowed || net->kind == NET_OPEN)
 		return;
 	if (t.host.is_addr && host_addr_is_loopback(&t.host.addr)) {
 		ret->allowed = matcher_check_rules(&net->match, &t.host, t.port, ret);

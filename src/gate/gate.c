@@ -289,9 +289,8 @@ static void set_accepting(struct gate *g, bool on)
 	uint32_t events = on ? EPOLLIN : 0;
 
 	/* What cannot be set now is tried again, as we come back here. */
-	for (size_t i = 0; i < g->n_listeners; i++)
-		if (watch_set(g, &g->listeners[i], events) < 0)
-			return;
+	if (watch_set(g, &g->listener, events) < 0)
+		return;
 	for (size_t i = 0; i < g->n_exposed; i++)
 		if (watch_set(g, &g->exposed[i], events) < 0)
 			return;
@@ -354,7 +353,7 @@ int gate_start(const struct gate_options *o, struct gate **ret, struct cordon_er
 	g->net = o->net;
 	g->generation = 1;
 	g->table.fd = -1;
-	g->dns.fd = g->dns_stream.fd = g->refusals.fd = -1;
+	g->listener.fd = g->dns.fd = g->dns_stream.fd = g->refusals.fd = -1;
 	g->epoll = epoll_create1(EPOLL_CLOEXEC);
 	g->names = names_new();
 	if (g->epoll < 0 || !g->names) {
@@ -405,24 +404,12 @@ static int join(struct gate *g, struct watch *w, int *fd,
 
 static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 {
-	bool by_proxy = g->net->rung == NET_PROXY;
-
-	if (join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
+	if (join(g, &g->listener, &fds->listener, conn_accept, err) < 0 ||
+	    join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
 	    join(g, &g->refusals, &fds->refusals, refusals_ready, err) < 0)
 		return -1;
 	table_init(&g->table, fd_take(&fds->table));
-	for (size_t i = 0; i <= MAX_NET_PORTS; i++) {
-		int *fd = i ? &fds->ports[i - 1] : &fds->listener, rc;
-
-		if (g->n_listeners == MAX_NET_PORTS)
-			break;
-		rc = join(g, &g->listeners[g->n_listeners], fd,
-			  by_proxy ? proxy_accept : conn_accept, err);
-		if (rc < 0)
-			return -1;
-		g->n_listeners += (size_t)rc;
-	}
 	for (size_t i = 0; i < MAX_NET_PORTS; i++) {
 		int rc = join(g, &g->datagrams[g->n_datagrams], &fds->datagrams[i], flow_receive,
 			      err);
@@ -448,10 +435,8 @@ int gate_join(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 	fd_close(&fds->dns_stream);
 	fd_close(&fds->refusals);
 	fd_close(&fds->table);
-	for (size_t i = 0; i < MAX_NET_PORTS; i++) {
-		fd_close(&fds->ports[i]);
+	for (size_t i = 0; i < MAX_NET_PORTS; i++)
 		fd_close(&fds->datagrams[i]);
-	}
 	g->joined = rc == 0;
 	return rc;
 }
@@ -568,8 +553,7 @@ void gate_stop(struct gate *g)
 	flow_cut_all(g);
 	dns_cut_all(g);
 	resolver_stop(g);
-	for (size_t i = 0; i < g->n_listeners; i++)
-		watch_close(g, &g->listeners[i]);
+	watch_close(g, &g->listener);
 	for (size_t i = 0; i < g->n_exposed; i++)
 		watch_close(g, &g->exposed[i]);
 	for (size_t i = 0; i < g->n_datagrams; i++)

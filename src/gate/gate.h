@@ -25,8 +25,7 @@
 
 /* Sockets that were made inside.  -1: there is none. */
 struct gate_fds {
-	int listener;			/* NET_TPROXY: transparent; NET_PROXY: a unix socket */
-	int ports[MAX_NET_PORTS];	/* NET_PORTS */
+	int listener;			/* transparent: all TCP connections */
 	int dns, dns_stream;		/* [::]:53, UDP and TCP */
 	int datagrams[MAX_NET_PORTS];	/* one for each port of plan_net.datagrams */
 	int refusals;			/* NFLOG: what nf_tables refused */

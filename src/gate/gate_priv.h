@@ -58,9 +58,7 @@ struct gate {
 	struct names *names;
 	struct resolver *resolver;	/* NULL until a name has to be resolved */
 	struct name *proxy;		/* the proxy in front, or NULL; not in the table */
-	struct watch listeners[MAX_NET_PORTS];	/* the first: transparent, or the proxy's */
-	size_t n_listeners;
-	struct watch dns, dns_stream, refusals;
+	struct watch listener, dns, dns_stream, refusals;
 	struct table table;
 	struct watch datagrams[MAX_NET_PORTS];
 	size_t n_datagrams;
@@ -132,9 +130,6 @@ void conn_cut_closed(struct gate *g, const char *reason);
 void conn_resolved(struct gate *g, struct name *n);
 void conn_free_ended(struct gate *g);
 void conn_cut_all(struct gate *g, const char *reason);
-
-/* proxy_serve.c */
-void proxy_accept(struct gate *g, struct watch *listener, uint32_t events);
 
 /* resolve.c: the answers, or none, are put into the name's entry, and then
  * conn_resolved() and flow_resolved() called: later, or before this returns when

@@ -402,12 +402,6 @@ static bool is_over(const struct conn *c)
 	       (c->server_gone && c->down.eof && !is_pending(&c->down));
 }
 
-/* A client that closed its unix socket has sent what it sent: that is no reset. */
-static bool has_only_closed(const struct conn *c)
-{
-	return c->is_unix && !c->server_gone;
-}
-
 /* What either side is waited for; both ended: it is out of the set, since an
  * end is told for ever. */
 static int wait_for(struct conn *c, struct watch *w, struct lane *from, struct lane *to)
@@ -449,7 +443,7 @@ static void move_early(struct conn *c)
 static void settle(struct conn *c, enum moved up, enum moved down)
 {
 	if (up == MOVED_BROKEN || down == MOVED_BROKEN || is_over(c)) {
-		conn_end(c, up == MOVED_BROKEN || !has_only_closed(c), NULL);
+		conn_end(c, true, NULL);
 		return;
 	}
 	pass_end(&c->up, c->server.fd);

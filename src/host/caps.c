@@ -19,18 +19,13 @@ static const struct cap_row features[] = {
 	[FEATURE_MOUNT] = ROW("mount", CAP_BOOL, mount, "files: a view of its own"),
 	[FEATURE_PID] = ROW("pid", CAP_BOOL, pid, "processes: sees its own, none survives"),
 	[FEATURE_NET] = ROW("net", CAP_BOOL, net, "network: none but its own loopback"),
-	[FEATURE_ANYIP] = ROW("anyip", CAP_BOOL, anyip, "network by host names: named ports"),
 	[FEATURE_TPROXY] = ROW("tproxy", CAP_BOOL, tproxy, "network by host names: every port"),
 	[FEATURE_IPC] = ROW("ipc", CAP_BOOL, ipc, "shared memory and queues of its own"),
 	[FEATURE_UTS] = ROW("uts", CAP_BOOL, uts, "a host name of its own"),
 	[FEATURE_SECCOMP] = ROW("seccomp", CAP_BOOL, seccomp, "system calls that are refused"),
 	[FEATURE_NOTIFY] = ROW("notify", CAP_BOOL, notify, "names that may not be created"),
 	[FEATURE_LANDLOCK] = ROW("landlock", CAP_NUMBER, landlock, "files: a second wall"),
-	[FEATURE_OVERLAY] = ROW("overlay", CAP_BOOL, overlay, "copy-on-write workspaces"),
 	[FEATURE_CGROUP] = ROW("cgroup", CAP_CGROUP, cgroup, "limits kept by the kernel"),
-	[FEATURE_TASK_CLOCK] = ROW("task_clock", CAP_BOOL, task_clock, "exact CPU time of a tree"),
-	[FEATURE_IDMAP] = ROW("idmap", CAP_BOOL, idmap, "other user ids inside"),
-	[FEATURE_DOCKER] = ROW("docker", CAP_BOOL, docker, "the docker backend"),
 };
 static_assert(ARRAY_SIZE(features) == N_HOST_FEATURES, "features does not match enum host_feature");
 

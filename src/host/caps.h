@@ -20,7 +20,6 @@ struct host_caps {
 	bool mount;		/* a mount namespace with open_tree, move_mount, mount_setattr */
 	bool pid;		/* a pid namespace with a /proc of its own */
 	bool net;		/* a network namespace whose loopback comes up */
-	bool anyip;		/* in it every address can be made local */
 	bool tproxy;		/* in it nf_tables can bring connections to one listener */
 	bool ipc, uts;
 	bool seccomp;
@@ -28,10 +27,6 @@ struct host_caps {
 	int landlock;		/* ABI; 0: none */
 	enum host_cgroup cgroup;
 	bool is_root;		/* the caller is uid 0 */
-	bool overlay;		/* an overlay with its upper layer on a tmpfs of our own */
-	bool task_clock;	/* a perf counter of a tree's CPU time */
-	bool idmap;		/* a range of ids beside our own can be mapped */
-	bool docker;		/* an engine answers on its socket */
 };
 
 /* The rows of the table, in the order in which they are shown.  A new one is a
@@ -42,18 +37,13 @@ enum host_feature {
 	FEATURE_MOUNT,
 	FEATURE_PID,
 	FEATURE_NET,
-	FEATURE_ANYIP,
 	FEATURE_TPROXY,
 	FEATURE_IPC,
 	FEATURE_UTS,
 	FEATURE_SECCOMP,
 	FEATURE_NOTIFY,
 	FEATURE_LANDLOCK,
-	FEATURE_OVERLAY,
 	FEATURE_CGROUP,
-	FEATURE_TASK_CLOCK,
-	FEATURE_IDMAP,
-	FEATURE_DOCKER,
 	N_HOST_FEATURES
 };
 const char *host_feature_name(enum host_feature f);

@@ -90,7 +90,6 @@ void host_facts_read(struct host_facts *ret)
 		.max_user_namespaces = read_setting("/proc/sys/user/max_user_namespaces"),
 		.apparmor_restrict =
 			read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
-		.perf_paranoid = read_setting("/proc/sys/kernel/perf_event_paranoid"),
 	};
 	read_line("/sys/kernel/security/lsm", ret->lsm, sizeof(ret->lsm));
 	n = readlink("/proc/self/exe", ret->exe, sizeof(ret->exe) - 1);

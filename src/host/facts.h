@@ -25,7 +25,6 @@ struct host_facts {
 	long userns_clone;		/* kernel.unprivileged_userns_clone */
 	long max_user_namespaces;	/* user.max_user_namespaces */
 	long apparmor_restrict;		/* kernel.apparmor_restrict_unprivileged_userns */
-	long perf_paranoid;		/* kernel.perf_event_paranoid */
 	char lsm[128];			/* active security modules, or "" */
 	char exe[256];			/* our own program, or "" */
 };

@@ -190,20 +190,6 @@ static void advise_landlock(const struct cordon_err *why, const struct host_fact
 			      "more");
 }
 
-static void advise_overlay(const struct cordon_err *why, const struct host_facts *facts,
-			   struct buf *out)
-{
-	if (why->sys == ENODEV)
-		buf_puts(out, "the overlay file system is not loaded: modprobe overlay");
-	else if (why->sys == ENOSYS)
-		advise_mount(why, facts, out);
-	else if (is_enclosed(facts))
-		advise_container(facts, out);
-	else
-		buf_puts(out, "the kernel must allow overlays in user namespaces (Linux 5.11) and "
-			      "user attributes on a tmpfs (Linux 6.6)");
-}
-
 static void advise_cgroup(const struct cordon_err *why, const struct host_facts *facts,
 			  struct buf *out)
 {
@@ -220,59 +206,19 @@ static void advise_cgroup(const struct cordon_err *why, const struct host_facts 
 			      "GROUP/cgroup.procs; echo PID >GROUP/cgroup.procs");
 }
 
-static void advise_task_clock(const struct cordon_err *why, const struct host_facts *facts,
-			      struct buf *out)
-{
-	if (is_refusal(why) && facts->perf_paranoid > 2 && !facts->is_root)
-		buf_puts(out, "counters are kept from ordinary users: sysctl -w "
-			      "kernel.perf_event_paranoid=2");
-	else if (is_enclosed(facts))
-		advise_container(facts, out);
-	else if (why->sys == ENOSYS)
-		buf_puts(out, "the kernel was built without CONFIG_PERF_EVENTS");
-}
-
-static void advise_idmap(const struct cordon_err *why, const struct host_facts *facts,
-			 struct buf *out)
-{
-	(void)why;
-	(void)facts;
-	buf_puts(out, "install newuidmap and newgidmap (package uidmap or shadow-utils), and as "
-		      "root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER");
-}
-
-static void advise_docker(const struct cordon_err *why, const struct host_facts *facts,
-			  struct buf *out)
-{
-	(void)facts;
-	if (is_refusal(why))
-		buf_puts(out, "the engine's socket is not yours: use a rootless engine "
-			      "(systemctl --user start podman.socket); membership of its group is "
-			      "as good as root");
-	else
-		buf_puts(out, "needed for --sandbox docker only: start an engine "
-			      "(systemctl --user start podman.socket, or dockerd), or name its "
-			      "socket in DOCKER_HOST");
-}
-
 static void (*const advisers[])(const struct cordon_err *why, const struct host_facts *facts,
 				struct buf *out) = {
 	[FEATURE_USERNS] = advise_userns,
 	[FEATURE_MOUNT] = advise_mount,
 	[FEATURE_PID] = advise_pid,
 	[FEATURE_NET] = advise_net,
-	[FEATURE_ANYIP] = advise_net,
 	[FEATURE_TPROXY] = advise_tproxy,
 	[FEATURE_IPC] = advise_ipc,
 	[FEATURE_UTS] = advise_uts,
 	[FEATURE_SECCOMP] = advise_seccomp,
 	[FEATURE_NOTIFY] = advise_notify,
 	[FEATURE_LANDLOCK] = advise_landlock,
-	[FEATURE_OVERLAY] = advise_overlay,
 	[FEATURE_CGROUP] = advise_cgroup,
-	[FEATURE_TASK_CLOCK] = advise_task_clock,
-	[FEATURE_IDMAP] = advise_idmap,
-	[FEATURE_DOCKER] = advise_docker,
 };
 static_assert(ARRAY_SIZE(advisers) == N_HOST_FEATURES, "a feature without advice");
 

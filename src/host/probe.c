@@ -23,18 +23,13 @@ static const struct {
 	[FEATURE_MOUNT] = { CLONE_NEWNS, try_mount, NULL },
 	[FEATURE_PID] = { CLONE_NEWPID | CLONE_NEWNS, try_pid, NULL },
 	[FEATURE_NET] = { CLONE_NEWNET, try_net, NULL },
-	[FEATURE_ANYIP] = { CLONE_NEWNET, try_anyip, NULL },
 	[FEATURE_TPROXY] = { CLONE_NEWNET, try_tproxy, NULL },
 	[FEATURE_IPC] = { CLONE_NEWIPC, try_ipc, NULL },
 	[FEATURE_UTS] = { CLONE_NEWUTS, try_uts, NULL },
 	[FEATURE_SECCOMP] = { 0, try_seccomp, NULL },
 	[FEATURE_NOTIFY] = { 0, try_notify, NULL },
 	[FEATURE_LANDLOCK] = { 0, try_landlock, NULL },
-	[FEATURE_OVERLAY] = { CLONE_NEWNS, try_overlay, NULL },
 	[FEATURE_CGROUP] = { 0, try_cgroup_v2, try_cgroup_v1 },
-	[FEATURE_TASK_CLOCK] = { 0, try_task_clock, NULL },
-	[FEATURE_IDMAP] = { 0, try_idmap, NULL },
-	[FEATURE_DOCKER] = { 0, try_docker, NULL },
 };
 static_assert(ARRAY_SIZE(probes) == N_HOST_FEATURES, "a feature without a probe");
 
@@ -157,7 +152,6 @@ void host_probe_quick(struct host_caps *ret)
 		.mount = true,
 		.pid = true,
 		.net = true,
-		.anyip = true,
 		.tproxy = true,
 		.ipc = true,
 		.uts = true,

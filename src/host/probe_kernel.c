@@ -93,16 +93,3 @@ int try_landlock(struct cordon_err *say)
 	say_found(say, "ABI %d", abi);
 	return 0;
 }
-
-int try_task_clock(struct cordon_err *say)
-{
-	cleanup_fd int fd = proc_open_clock(0);
-	unsigned long long ns = 0;
-
-	if (fd < 0)
-		return err_sys(say, CORDON_E_HOST, "opening a counter of CPU time");
-	if (read(fd, &ns, sizeof(ns)) != (ssize_t)sizeof(ns) || !ns)
-		return err_set(say, CORDON_E_HOST, "a counter of CPU time does not count");
-	say_found(say, "a counter of CPU time that children inherit");
-	return 0;
-}

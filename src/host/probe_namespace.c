@@ -144,26 +144,3 @@ int try_uts(struct cordon_err *say)
 		return err_set(say, CORDON_E_HOST, "a host name that was set does not hold");
 	return 0;
 }
-
-int try_overlay(struct cordon_err *say)
-{
-	static const char *const dirs[] = { "lower", "upper", "work", "merged" };
-	cleanup_fd int tmpfs = -1;
-	cleanup_fd int file = -1;
-
-	if (make_private(say) < 0 || new_tmpfs(&tmpfs, say) < 0 || cover_somewhere(tmpfs, say) < 0)
-		return -1;
-	if (fchdir(tmpfs) < 0)
-		return err_sys(say, CORDON_E_HOST, "entering a tmpfs of its own");
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (mkdir(dirs[i], 0700) < 0)
-			return err_sys(say, CORDON_E_HOST, "cannot write to a tmpfs of its own");
-	if (mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
-		  "userxattr,lowerdir=lower,upperdir=upper,workdir=work") < 0)
-		return err_sys(say, CORDON_E_HOST, "mounting an overlay over a tmpfs");
-	file = open("merged/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (file < 0)
-		return err_sys(say, CORDON_E_HOST, "writing to an overlay over a tmpfs");
-	say_found(say, "with its upper layer on a tmpfs");
-	return 0;
-}

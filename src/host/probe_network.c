@@ -90,17 +90,6 @@ static int prove_reached(int listener, const unsigned char *addr, uint16_t port,
 	return 0;
 }
 
-int try_anyip(struct cordon_err *say)
-{
-	cleanup_fd int listener = -1;
-
-	if (make_all_local(say) < 0 || listen_everywhere(false, &listener, say) < 0 ||
-	    prove_reached(listener, other, PORT, say) < 0)
-		return -1;
-	say_found(say, "every address leads to a listener of its own");
-	return 0;
-}
-
 /* The expressions that a run's table is made of, once each. */
 static uint32_t write_table(struct netlink *w)
 {

@@ -11,25 +11,20 @@ int try_pid(struct cordon_err *say);
 int try_net(struct cordon_err *say);
 int try_ipc(struct cordon_err *say);
 int try_uts(struct cordon_err *say);
-int try_overlay(struct cordon_err *say);
 
 /* probe_network.c: in a network namespace. */
-int try_anyip(struct cordon_err *say);
 int try_tproxy(struct cordon_err *say);
 
 /* probe_kernel.c: what the kernel does for one process. */
 int try_seccomp(struct cordon_err *say);
 int try_notify(struct cordon_err *say);
 int try_landlock(struct cordon_err *say);
-int try_task_clock(struct cordon_err *say);
 /* Landlock's ABI; 0 with `why` filled: none. */
 int landlock_abi(struct cordon_err *why);
 
 /* probe_outside.c: what others have set up for us. */
 int try_cgroup_v2(struct cordon_err *say);
 int try_cgroup_v1(struct cordon_err *say);
-int try_idmap(struct cordon_err *say);
-int try_docker(struct cordon_err *say);
 /* Remove what a killed try_cgroup_… of a child of ours may have left. */
 void forget_cgroups(void);
 

@@ -11,8 +11,7 @@
 	 CAN(TRIAL_ALLOWLIST_IPV6_ADDRESSES) | CAN(TRIAL_ALLOWLIST_IPV4_CIDRS) |               \
 	 CAN(TRIAL_ALLOWLIST_IPV6_CIDRS))
 
-/* The hosts of a task have no ports, so that only a gate for every port holds
- * them; and only that one can be open in one phase and judge in the next. */
+/* A trial runs at level full, and its gate takes nf_tables. */
 static unsigned process_bits(const struct host_caps *caps)
 {
 	unsigned bits = 0;

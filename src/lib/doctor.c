@@ -7,8 +7,7 @@
 
 /* The default policy on this machine: what it cannot do without, and what a run
  * does instead of the rest.  (Profile worktree, no network, default limits.)
- *
- * userns is needed by real root as well, until a backend does without. */
+ */
 static const struct {
 	bool needed;
 	const char *without;
@@ -16,21 +15,15 @@ static const struct {
 	[FEATURE_USERNS] = { true, "nothing can be enclosed" },
 	[FEATURE_MOUNT] = { true, "files cannot be kept from the command" },
 	[FEATURE_PID] = { true, "processes could outlive the run" },
-	[FEATURE_NET] = { true, "only if may_lack permits it: no network by refused system "
-				"calls, hosts by name through a proxy" },
-	[FEATURE_ANYIP] = { false, "no network by host names" },
-	[FEATURE_TPROXY] = { false, "only ports that the policy names lead to allowed hosts" },
+	[FEATURE_NET] = { true, "the network cannot be kept from the command" },
+	[FEATURE_TPROXY] = { false, "no network by host names" },
 	[FEATURE_IPC] = { true, "shared memory cannot be kept apart" },
 	[FEATURE_UTS] = { true, "the host name cannot be kept apart" },
 	[FEATURE_SECCOMP] = { true, "system calls cannot be refused" },
 	/* files.protect names what need not be there yet (.git, .envrc). */
 	[FEATURE_NOTIFY] = { true, "protected names could be created" },
 	[FEATURE_LANDLOCK] = { false, "mounts are the only wall around files" },
-	[FEATURE_OVERLAY] = { false, "no copy-on-write workspaces" },
 	[FEATURE_CGROUP] = { false, "limits are kept by cordon's own accounting" },
-	[FEATURE_TASK_CLOCK] = { false, "CPU time is summed up from /proc" },
-	[FEATURE_IDMAP] = { false, "the only user inside is the caller" },
-	[FEATURE_DOCKER] = { false, "no docker backend" },
 };
 static_assert(ARRAY_SIZE(ladder) == N_HOST_FEATURES, "a feature without a place on the ladder");
 

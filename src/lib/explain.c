@@ -17,7 +17,7 @@ struct line {
 /* What explanations are made of. */
 struct explanation {
 	struct composition *c;
-	unsigned enforced;	/* bits of enum protection */
+	struct enforcement enforcement;
 	struct host_caps caps;
 	const char *refused;	/* why a run would not start here, or NULL */
 };
@@ -42,28 +42,28 @@ static int each_item(struct composition *c, const struct section *s, enum field_
 
 /* An empty list and a limit of none ask for nothing. */
 static const char *find_enforcer(const struct explanation *e, enum field_id id,
-				 const struct field_value *v, enum net_rung rung)
+				 const struct section *s)
 {
+	const struct field_value *v = &s->f[id];
 	enum field_shape shape = field_shape(fields[id].kind);
 
 	if (((shape == SHAPE_LIST || shape == SHAPE_MAP) && !v->n) ||
 	    (shape == SHAPE_NUMBER && v->number == LIMIT_NONE))
 		return NULL;
-	return enforcer_find(id, &e->c->policy, e->enforced, e->caps.cgroup, rung);
+	return enforcer_find(id, &e->c->policy, s, &e->enforcement);
 }
 
 /* One line a value; one for each entry of a list, and one for an empty one. */
 static int each_value(const struct explanation *e, const struct section *s, struct str phase,
 		      line_fn *tell, void *arg)
 {
-	enum net_rung rung = net_find_rung(s, &e->caps);
 	struct composition *c = e->c;
 
 	for (int i = 0; i < N_FIELDS; i++) {
 		enum field_id id = (enum field_id)i;
 		const struct field_value *v = &s->f[i];
 		struct line line = { fields[i].key, phase, STR(""), v->at,
-				     find_enforcer(e, id, v, rung) };
+				     find_enforcer(e, id, s) };
 
 		if (!v->set)
 			continue;
@@ -260,12 +260,6 @@ static int explain_text(const struct explanation *e, const struct cordon_request
 	return 0;
 }
 
-/* What enforcer_find() is not told for this caller. */
-static unsigned not_for(const struct plan_request *r)
-{
-	return r->uid == 0 ? 1u << PROTECTION_USERNS : 0;
-}
-
 /* Ask the machine, and whether a run would start. */
 static int explanation_init(struct explanation *e, struct composition *c,
 			    const struct cordon_request *req, struct cordon_err *err)
@@ -280,11 +274,13 @@ static int explanation_init(struct explanation *e, struct composition *c,
 	    record_check(&record, err) < 0)
 		return -1;
 	e->caps.cgroup = limiter_detect();
+	/* If the run would be refused: as if it were not. */
+	e->enforcement = (struct enforcement){ LEVEL_FULL, e->caps.landlock > 0, r.uid == 0,
+					       e->caps.cgroup };
 	if (plan_compile(&c->policy, &e->caps, &r, &c->arena, &plan, err) == 0) {
-		e->enforced = plan.enforced & ~not_for(&r);
+		e->enforcement.level = plan.level;
 		return 0;
 	}
-	e->enforced = plan_find_offered(&c->policy, &e->caps, &r) & ~not_for(&r);
 	e->refused = arena_strndup(&c->arena, err->msg, strlen(err->msg));
 	return e->refused ? 0 : err_nomem(err);
 }

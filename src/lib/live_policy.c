@@ -157,7 +157,7 @@ static int compile_network(const struct live_policy *p, struct generation *g,
 	const struct plan_request *r = p->about.request;
 	struct net_options o = { .caps = p->about.caps, .environ = r->environ,
 				 .reroutes = r->reroutes, .n_reroutes = r->n_reroutes,
-				 .gate = p->about.plan->net.rung == NET_TPROXY };
+				 .gate = p->about.plan->net.kind == NET_GATE };
 
 	if (!o.gate && net_has_gate(&p->about.plan->net))
 		return err_set(err, CORDON_E_HOST,
@@ -482,7 +482,7 @@ static int plan_environment(const struct live_policy *p, const struct control_me
 			    struct arena *a, const char *const **ret, struct cordon_err *err)
 {
 	struct environment_request wish = { p->now->section, control_list(m, EXEC_ENVIRON, a),
-					    p->about.plan, p->now->net };
+					    p->about.plan };
 	int rc;
 
 	if (!wish.environ)

@@ -30,35 +30,25 @@ struct attempt {
 	enum host_cgroup cgroup;	/* that there is without systemd */
 	struct native_early early;	/* makes namespaces meanwhile */
 	struct run_result res;
-	bool ran;			/* the command was started: never again */
 	bool failed;			/* res.err says what went wrong, before it began or after */
 };
 
-/* What stands in the way, and what the doctor says about it. */
-static void add_hint(struct attempt *a, enum host_feature missing)
+/* The refusal in the doctor's words, with its hint. */
+static void name_missing(struct attempt *a, enum host_feature missing)
 {
-	static const char proxy_hint[] =
-		"or say may_lack = [\"net\"] in the policy: allowed hosts are then reached through "
-		"a proxy on a unix socket (CORDON_PROXY), by programs that speak to one";
 	const struct host_finding *f = &a->report.findings[missing];
 
-	/* What a gate is missing for was named. */
-	if (!net_needs_gate(&a->c->policy.base) || net_find_missing(&a->c->policy.base,
-								     &a->report.caps) != missing)
+	a->plan.lacking = 1u << plan_find_protection(missing);
+	/* A message about the gate names the field that needs it. */
+	if (net_find_missing(&a->c->policy.base, &a->report.caps) != missing)
 		err_set(&a->res.err, CORDON_E_HOST,
 			"the policy needs %s (%s), which this machine does not offer: %s",
 			host_feature_name(missing), host_feature_about(missing), f->detail);
-	if (missing == FEATURE_NET &&
-	    net_find_rung(&a->c->policy.base, &a->report.caps) == NET_PROXY)
-		a->res.hint = arena_printf(&a->c->arena, "%s%s%s", f->hint,
-					   f->hint[0] ? "\n" : "", proxy_hint);
-	else if (f->hint[0])
+	if (f->hint[0])
 		a->res.hint = arena_strndup(&a->c->arena, f->hint, strlen(f->hint));
 }
 
-/* The machine is asked feature by feature: a run that assumed too much failed,
- * or a plan is to be shown.  True when the plan is now one for this machine;
- * false: res.err says why there is none. */
+/* Tries each feature of the machine, and plans with what there is. */
 static bool plan_with_probe(struct attempt *a)
 {
 	enum host_cgroup cgroup = a->report.caps.cgroup;
@@ -71,23 +61,42 @@ static bool plan_with_probe(struct attempt *a)
 	if (plan_compile(&a->c->policy, &a->report.caps, &a->request, &a->c->arena, &a->plan,
 			 &a->res.err) == 0)
 		return true;
-	if (missing != N_HOST_FEATURES && a->res.err.code == CORDON_E_HOST) {
-		a->plan.lacking = plan_find_part(missing);
-		add_hint(a, missing);
-	}
+	if (missing != N_HOST_FEATURES && a->res.err.code == CORDON_E_HOST)
+		name_missing(a, missing);
+	else if (a->res.err.code == CORDON_E_HOST)
+		/* No other machine would do: the policy asks for too much. */
+		a->res.err.code = CORDON_E_POLICY;
 	return false;
 }
 
-/* A plan was refused as if everything were there that is not known to be missing.
- * What is missing is named as the doctor does; where nothing is, no other machine
- * would do: it is the policy that asks for too much. */
-static bool plan_refused(struct attempt *a)
+/* The machine is taken to offer all that level full needs: to try it would cost as much as the
+ * run, which finds out by itself.  Where the policy accepts less, it is tried first. */
+static bool plan_run(struct attempt *a)
 {
-	if (plan_find_missing(&a->c->policy, &a->report.caps, &a->request) != N_HOST_FEATURES)
+	if (a->o->dry_run || plan_may_be_less(&a->c->policy, &a->request))
 		return plan_with_probe(a);
-	if (a->res.err.code == CORDON_E_HOST)
-		a->res.err.code = CORDON_E_POLICY;
-	return false;
+	host_probe_quick(&a->report.caps);
+	a->report.caps.cgroup = a->cgroup;
+	return plan_compile(&a->c->policy, &a->report.caps, &a->request, &a->c->arena, &a->plan,
+			    &a->res.err) == 0 || plan_with_probe(a);
+}
+
+/* The sandbox could not be built.  If a feature of the machine is missing, that is why. */
+static void explain_failure(struct attempt *a)
+{
+	enum host_cgroup cgroup = a->report.caps.cgroup;
+	struct cordon_err ignored;
+	enum host_feature missing;
+
+	if (host_probe_report(&a->report, &ignored) < 0)
+		return;
+	a->report.caps.cgroup = cgroup;
+	missing = plan_find_missing(&a->c->policy, &a->report.caps, &a->request);
+	if (missing == N_HOST_FEATURES)
+		return;
+	(void)!plan_compile(&a->c->policy, &a->report.caps, &a->request, &a->c->arena, &a->plan,
+			    &a->res.err);
+	name_missing(a, missing);
 }
 
 static bool nothing_ran(const struct run_result *res)
@@ -114,55 +123,23 @@ static int run_live(struct attempt *a)
 	return rc;
 }
 
-static void run_once(struct attempt *a)
-{
-	struct run_audit audit = a->res.audit;
-	char id[sizeof(a->res.run_id)];
-	int rc;
-
-	/* A second attempt is the same run. */
-	memcpy(id, a->res.run_id, sizeof(id));
-	run_result_release(&a->res);
-	run_result_init(&a->res);
-	memcpy(a->res.run_id, id, sizeof(id));
-	a->res.audit = audit;
-	rc = a->plan.bare ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
-	a->ran |= a->res.started || a->res.exec_errno;
-	a->failed = rc < 0;
-}
-
-/* First as if everything were there, which a run finds out by itself; then with
- * what is there, if that is less. */
-static void run_as_planned(struct attempt *a)
+static void run_planned(struct attempt *a)
 {
 	const struct warner warner = { a->o->warn, a->o->warn_arg };
-	enum net_rung rung = a->plan.net.rung;
-	bool asks = a->plan.asks;
-	struct cordon_err first;
+	bool none = a->plan.level == LEVEL_NONE;
+	int rc;
 
 	warn_of_found(&warner, a->c, &a->request);
 	warn_of_cuts(&warner, a->c);
-	if (a->plan.bare && !a->plan.waived)
-		warn_of_none(&warner, &a->c->policy);
-	if (!a->plan.bare) {
-		warn_of_plan(&warner, &a->plan);
-		run_once(a);
-		if (!nothing_ran(&a->res) || a->ran)
-			return;
-		first = a->res.err;
-		if (!plan_with_probe(a))
-			return;
-		/* A lower rung of the network means the same, by other means; and masks hold
-		 * where nobody can be asked. */
-		if (!a->plan.waived && a->plan.net.rung == rung && a->plan.asks == asks) {
-			a->res.err = first;
-			return;
-		}
-	}
 	warn_of_plan(&warner, &a->plan);
-	if (a->plan.bare)
+	if (none && !a->plan.is_lowered)
+		warn_of_none(&warner, &a->c->policy);
+	if (none)
 		warn_of_unheld(&warner, &a->c->policy, run_bare_counts_output(&a->ro));
-	run_once(a);
+	rc = none ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
+	a->failed = rc < 0;
+	if (!none && a->res.err.code != CORDON_E_NONE && nothing_ran(&a->res))
+		explain_failure(a);
 }
 
 static int show_plan(struct attempt *a, struct cordon_answer *ret, struct cordon_err *err)
@@ -275,13 +252,8 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 	if (a->c->policy.base.f[F_BACKEND].number != BACKEND_NONE &&
 	    fd_check_limit(&a->res.err) < 0)
 		return end_run(a, ret_code, ret, err);
-	host_probe_quick(&a->report.caps);
-	a->report.caps.cgroup = find_cgroup(a, &why);
-	planned = a->o->dry_run ? plan_with_probe(a)
-				: plan_compile(&a->c->policy, &a->report.caps, &a->request,
-					       &a->c->arena, &a->plan, &a->res.err) == 0;
-	if (!planned && !a->o->dry_run)
-		planned = plan_refused(a);
+	a->cgroup = a->report.caps.cgroup = find_cgroup(a, &why);
+	planned = plan_run(a);
 	if (planned && a->o->dry_run) {
 		*ret_code = 0;
 		return show_plan(a, ret, err);
@@ -291,7 +263,7 @@ static int run_judged(struct attempt *a, int *ret_code, struct cordon_answer *re
 		a->res.hint = arena_printf(&a->c->arena, "%s%s%s", a->res.hint ? a->res.hint : "",
 					   a->res.hint ? "\n" : "", why.msg);
 	if (planned)
-		run_as_planned(a);
+		run_planned(a);
 	return end_run(a, ret_code, ret, err);
 }
 

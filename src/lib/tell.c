@@ -127,7 +127,7 @@ static void say_end(struct composition *c, const struct tell_how *o, const struc
 {
 	if (res->limit != LIMIT_OK)
 		say_limit(c, o, res);
-	else if (!plan->bare)
+	else if (plan->level != LEVEL_NONE)
 		say_foreign(c, res);
 }
 

@@ -7,28 +7,13 @@
 #include "plan/enforce.h"
 #include "plan/environment.h"
 
-/* What the plan cannot hold without them. */
-static void say_not_held(const struct plan *plan, struct buf *line)
+static void say_not_enforced(const struct plan *plan, struct buf *line)
 {
-	unsigned without = plan->waived;
-
-	if (without & 1u << PROTECTION_MOUNT)
-		buf_puts(line, "; protected names inside writable roots, and modes and owners of "
-			       "files anywhere, are not held");
-	if (without & 1u << PROTECTION_PID)
-		buf_puts(line, "; processes outside can be seen");
-	if (without & 1u << PROTECTION_PID && plan->landlock < 6)
-		buf_puts(line, " and signalled, and what is started may outlive the run");
-	if (without & 1u << PROTECTION_SECCOMP)
-		buf_puts(line, "; protected names that are not there yet, and blocked commands "
-			       "with arguments, are not held");
+	buf_puts(line, "; Landlock and seccomp enclose the command: protected names inside writable "
+		       "roots and the modes and owners of files are not protected, and processes "
+		       "outside can be seen");
 	if (plan->uncounted)
-		buf_printf(line, "; nothing counts memory%s here: these limits are not held",
-			   plan->limits.processes == LIMIT_NONE ? ", CPU time and processes"
-								: " and CPU time");
-	if (plan->net.rung == NET_PROXY)
-		buf_puts(line, "; allowed hosts are reached through the proxy that CORDON_PROXY "
-			       "names");
+		buf_puts(line, "; limits of memory, CPU time and processes are not enforced");
 }
 
 static void warn_of_kept_root(const struct warner *w, const struct plan *plan)
@@ -45,18 +30,15 @@ static void warn_of_kept_root(const struct warner *w, const struct plan *plan)
 	w->tell(w->arg, buf_text(&line));
 }
 
-static void warn_of_waived(const struct warner *w, const struct plan *plan)
+static void warn_of_level(const struct warner *w, const struct plan *plan)
 {
 	cleanup_buf struct buf line = BUF(1024);
 
-	buf_puts(&line, "warning: this machine does not offer");
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (plan->waived & 1u << i)
-			buf_printf(&line, " %s", protection_name((enum protection)i));
-	buf_puts(&line, plan->bare ? "; CORDON_SANDBOX=off runs the command without any protection"
-				   : "; the command runs without");
-	if (!plan->bare)
-		say_not_held(plan, &line);
+	buf_puts(&line, "warning: this machine does not offer what level full needs (cordon doctor)");
+	if (plan->level == LEVEL_NONE)
+		buf_puts(&line, "; the command runs without any protection");
+	else
+		say_not_enforced(plan, &line);
 	w->tell(w->arg, buf_text(&line));
 }
 
@@ -120,8 +102,8 @@ void warn_of_plan(const struct warner *w, const struct plan *plan)
 {
 	if (plan->kept_root && w->tell)
 		warn_of_kept_root(w, plan);
-	if (plan->waived && w->tell)
-		warn_of_waived(w, plan);
+	if (plan->is_lowered && w->tell)
+		warn_of_level(w, plan);
 }
 
 /* The same of what was told before. */

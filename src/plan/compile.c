@@ -16,6 +16,18 @@ const char *protection_name(enum protection p)
 	return field_words(KIND_PROTECTIONS)[p];
 }
 
+static const char *const part_names[] = {
+	[PART_USERNS] = "userns",   [PART_MOUNT] = "mount",	  [PART_PID] = "pid",
+	[PART_IPC] = "ipc",	    [PART_UTS] = "uts",		  [PART_NET] = "net",
+	[PART_LANDLOCK] = "landlock", [PART_SECCOMP] = "seccomp", [PART_CGROUP] = "cgroup",
+};
+static_assert(ARRAY_SIZE(part_names) == N_PARTS, "a part without a name");
+
+const char *plan_part_name(enum plan_part part)
+{
+	return part_names[part];
+}
+
 static int64_t number(const struct policy *p, enum field_id id)
 {
 	return p->base.f[id].number;
@@ -47,71 +59,20 @@ static int refuse_profile(const struct policy *p, struct cordon_err *err)
 			       : "use --no-sandbox to run without any protection");
 }
 
-/* What a ceiling asks of backend none, which does not keep it.  Who wants no sandbox gives up
- * the project's own, but not that. */
-enum asked {
-	ASKED_BY_WORD,		/* every value, as of a list that closes the rest */
-	ASKED_BY_ENTRY,
-	ASKED_UNLESS,		/* every value but one */
-	ASKED_IF_SHORT,		/* a list that has not so many entries */
-};
-
-static const struct {
-	enum field_id id;
-	enum asked when;
-	int64_t value;
-} enclosed[] = {
-	{ F_FILES_WRITE, ASKED_BY_WORD, 0 },
-	{ F_FILES_READ, ASKED_BY_WORD, 0 },
-	{ F_FILES_DENY, ASKED_BY_ENTRY, 0 },
-	{ F_FILES_PROTECT, ASKED_BY_ENTRY, 0 },
-	{ F_FILES_PRESETS, ASKED_IF_SHORT, N_FILE_PRESETS },
-	{ F_FILES_SOCKETS, ASKED_BY_WORD, 0 },
-	{ F_PROCESSES_DEBUG, ASKED_UNLESS, SWITCH_TRUE },
-	{ F_NETWORK_ALLOW, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_DENY, ASKED_BY_ENTRY, 0 },
-	{ F_NETWORK_MODE, ASKED_UNLESS, NETWORK_PUBLIC },
-	{ F_NETWORK_LISTEN, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_EXPOSE, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_HOST_PORTS, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_UDP_ALLOW, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_TLS, ASKED_UNLESS, TLS_NAME_ONLY },
-	{ F_NETWORK_PROTOCOLS, ASKED_BY_WORD, 0 },
-	{ F_NETWORK_CONNECTIONS, ASKED_BY_WORD, 0 },
-	{ F_LIMITS_MEMORY, ASKED_UNLESS, LIMIT_NONE },
-	{ F_LIMITS_CPU_SECONDS, ASKED_UNLESS, LIMIT_NONE },
-	{ F_LIMITS_CPUS, ASKED_UNLESS, LIMIT_NONE },
-	{ F_LIMITS_PROCESSES, ASKED_UNLESS, LIMIT_NONE },
-	{ F_LIMITS_DISK, ASKED_UNLESS, LIMIT_NONE },
-	{ F_COMMANDS_BLOCK, ASKED_BY_ENTRY, 0 },
-};
-
-static bool asks(size_t i, const struct field_value *v)
-{
-	switch (enclosed[i].when) {
-	case ASKED_BY_ENTRY:
-		return v->n > 0;
-	case ASKED_UNLESS:
-		return v->number != enclosed[i].value;
-	case ASKED_IF_SHORT:
-		return v->n < (size_t)enclosed[i].value;
-	default:
-		return true;
-	}
-}
-
+/* The project may give up its own sandbox, but not one that a ceiling relies on. */
 static int check_ceiling(const struct policy *ceiling, struct cordon_err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(enclosed); i++) {
-		const struct field_value *v = &ceiling->base.f[enclosed[i].id];
+	for (enum field_id id = F_MAY_LACK + 1; id < N_FIELDS; id++) {
+		const struct field_value *v = &ceiling->base.f[id];
 		cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
 
-		if (!v->set || !asks(i, v))
+		/* The text test of blocked commands is no wall. */
+		if (!v->set || (id != F_COMMANDS_BLOCK && enforcer_find_bare(id, ceiling)))
 			continue;
 		place_print(v->at, &where);
 		return err_set(err, CORDON_E_HOST,
-			       "backend none does not keep %s, which a ceiling asks for (%s); use "
-			       "--sandbox process", fields[enclosed[i].id].key, buf_text(&where));
+			       "backend none does not enforce %s, which a ceiling sets (%s); use "
+			       "--sandbox process", fields[id].key, buf_text(&where));
 	}
 	return 0;
 }
@@ -142,27 +103,17 @@ static int check_none(const struct policy *p, const struct plan_request *r, stru
 	return check_ceilings(r, err);
 }
 
-/* What is required is refused by name where the policy itself leaves it out: no machine
- * would do. */
-static int check_required(const struct policy *p, const struct plan_request *r,
-			  struct cordon_err *err)
+/* Backend none gives no protection that `require` could name. */
+static int check_required(const struct policy *p, struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_REQUIRE];
-	bool none = number(p, F_BACKEND) == BACKEND_NONE;
 
-	for (size_t i = 0; i < v->n; i++) {
-		struct item *item = &v->items[i];
-
-		if (!none && !(phases_are_open(p, r) &&
-			       str_is(item->text, protection_name(PROTECTION_NET))))
-			continue;
-		err_set(err, CORDON_E_HOST, "the policy requires %.*s, but %s", STR_FMT(item->text),
-			none ? "backend none enforces nothing; use --sandbox process"
-			     : "network.mode public is the host's own network; use --network "
-			       "no-network or allowlist");
-		return err_locate(err, item->at);
-	}
-	return 0;
+	if (!v->n || number(p, F_BACKEND) != BACKEND_NONE)
+		return 0;
+	err_set(err, CORDON_E_HOST,
+		"the policy requires %.*s, but backend none enforces nothing; use --sandbox process",
+		STR_FMT(v->items[0].text));
+	return err_locate(err, v->items[0].at);
 }
 
 /* What the policy asks for and this program does not do yet. */
@@ -186,69 +137,17 @@ static int check_built(const struct policy *p, const struct plan_request *r,
 		}
 	if (check_none(p, r, err) < 0)
 		return refuse_field(p, F_BACKEND, err);
-	return check_required(p, r, err);
+	return check_required(p, err);
 }
+
+/* ---- the level ---------------------------------------------------------- */
 
 #define BIT(name)	(1u << PROTECTION_##name)
-#define NAMESPACES	(BIT(USERNS) | BIT(MOUNT) | BIT(PID) | BIT(IPC) | BIT(UTS) | BIT(NET))
+#define ALL_PROTECTIONS	((1u << N_PROTECTIONS) - 1)
 
-static const struct {
-	enum host_feature feature;
-	unsigned long flag;		/* of clone, or 0 */
-	/* What must be there where this one is not: the next rung of the ladder. */
-	unsigned instead;
-} protections[] = {
-	[PROTECTION_USERNS] = { FEATURE_USERNS, CLONE_NEWUSER, 0 },
-	/* Rights hold the files, and no socket of the host can be connected to. */
-	[PROTECTION_MOUNT] = { FEATURE_MOUNT, CLONE_NEWNS, BIT(LANDLOCK) | BIT(SECCOMP) },
-	/* Nothing looks into processes outside; a tree without a /proc of its
-	 * own can only be counted by the kernel. */
-	[PROTECTION_PID] = { FEATURE_PID, CLONE_NEWPID, BIT(LANDLOCK) | BIT(CGROUP) },
-	[PROTECTION_IPC] = { FEATURE_IPC, CLONE_NEWIPC, 0 },
-	[PROTECTION_UTS] = { FEATURE_UTS, CLONE_NEWUTS, 0 },
-	/* No socket can be made. */
-	[PROTECTION_NET] = { FEATURE_NET, CLONE_NEWNET, BIT(SECCOMP) },
-	[PROTECTION_LANDLOCK] = { FEATURE_LANDLOCK, 0, 0 },
-	[PROTECTION_SECCOMP] = { FEATURE_SECCOMP, 0, 0 },
-	[PROTECTION_CGROUP] = { FEATURE_CGROUP, 0, 0 },
-};
-static_assert(ARRAY_SIZE(protections) == N_PROTECTIONS, "a protection without a feature");
-
-unsigned plan_find_part(enum host_feature f)
-{
-	static const struct {
-		enum host_feature feature;
-		unsigned bit;
-	} parts[] = {
-		{ FEATURE_NOTIFY, BIT(SECCOMP) },
-		{ FEATURE_TPROXY, BIT(NET) },
-		{ FEATURE_ANYIP, BIT(NET) },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (parts[i].feature == f)
-			return parts[i].bit;
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (protections[i].feature == f)
-			return 1u << i;
-	return 0;
-}
-
-unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps,
-			   const struct plan_request *r)
-{
-	unsigned bits = 0;
-
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (host_caps_has(caps, protections[i].feature))
-			bits |= 1u << i;
-	if (!caps->userns && !caps->is_root)
-		bits &= ~NAMESPACES;
-	/* Its processes are shown by a /proc that has to be mounted. */
-	if (!(bits & BIT(MOUNT)))
-		bits &= ~BIT(PID);
-	return phases_are_open(p, r) ? bits & ~BIT(NET) : bits;
-}
+/* Rules of this ABI keep signals and abstract sockets inside (Landlock's scopes): without
+ * namespaces nothing else does. */
+#define LEVEL_LANDLOCK_ABI	6
 
 static unsigned named(const struct field_value *v)
 {
@@ -261,47 +160,24 @@ static unsigned named(const struct field_value *v)
 	return bits;
 }
 
-/* What a run cannot do without: every namespace and the filter.  Landlock is a
- * second layer under the mounts, and limits hold without a cgroup as well;
- * os_hardened wants the second layer, too.  For what is not offered, what
- * stands in for it. */
-static unsigned needed(const struct policy *p, const struct plan_request *r, unsigned have)
-{
-	unsigned bits = NAMESPACES | BIT(SECCOMP);
-
-	if (phases_are_open(p, r))
-		bits &= ~BIT(NET);
-	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
-		bits |= BIT(LANDLOCK);
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (bits & ~have & 1u << i)
-			bits |= protections[i].instead;
-	bits |= named(&p->base.f[F_REQUIRE]);
-	/* check_required() tells who wants it and leaves it out. */
-	return phases_are_open(p, r) ? bits & ~BIT(NET) : bits;
-}
-
-/* What this run may do without.  What judges hosts is never one of several
- * walls: a run goes without it only when it goes without everything, and without
- * a network namespace only where a proxy judges them as well. */
-static unsigned dispensable(const struct policy *p, const struct host_caps *caps,
-			    const struct plan_request *r)
+/* The protections that this run may go without. */
+static unsigned dispensable(const struct policy *p, const struct plan_request *r)
 {
 	unsigned required = named(&p->base.f[F_REQUIRE]);
 
-	if (r->consent != CONSENT_BARE &&
-	    ((net_needs_gate(&p->base) && net_find_rung(&p->base, caps) != NET_PROXY) ||
-	     (r->session && !phases_are_open(p, r))))
-		required |= BIT(NET);
-
 	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED || r->consent == CONSENT_NONE)
-		return 0;
-	/* Who goes without one there goes without all, and so without what is required. */
-	if (r->consent == CONSENT_BARE && required)
 		return 0;
 	if (r->consent == CONSENT_POLICY)
 		return named(&p->base.f[F_MAY_LACK]) & ~required;
-	return ((1u << N_PROTECTIONS) - 1) & ~required;
+	/* CORDON_SANDBOX=off has one answer, and that gives up all of them. */
+	if (r->consent == CONSENT_BARE && required)
+		return 0;
+	return ALL_PROTECTIONS & ~required;
+}
+
+bool plan_may_be_less(const struct policy *p, const struct plan_request *r)
+{
+	return number(p, F_BACKEND) != BACKEND_NONE && (dispensable(p, r) & BIT(NAMESPACES));
 }
 
 int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
@@ -316,8 +192,7 @@ int plan_paths_add(struct arena *a, struct plan_paths *list, const char *path,
 	return 0;
 }
 
-/* Are there names that may not be made?  The guard hears of them from the
- * filter. */
+/* Are there names whose creation is refused?  The guard learns of it by seccomp notification. */
 static bool has_guarded(const struct policy *p, const struct plan_request *r)
 {
 	const struct field_value *write = &p->base.f[F_FILES_WRITE];
@@ -331,47 +206,94 @@ static bool has_guarded(const struct policy *p, const struct plan_request *r)
 	return false;
 }
 
-/* Must every execution be looked at?  A program that is many cannot be masked for one
- * of them. */
-static bool needs_execs(const struct policy *p, const struct plan_request *r)
+/* Does the guard look at each execve()?  It must where a rule has arguments, or where one
+ * file is many programs: a mask would hide all of them.  Elsewhere it does so that the refusal
+ * is reported.  A session of a host program cannot (see plan_request.embedded). */
+static bool judges_execs(const struct policy *p, const struct plan_request *r)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
 
 	for (size_t i = 0; i < v->n; i++)
-		if (r->multi_call || !command_rule_is_plain(v->items[i].command))
+		if (!r->embedded || r->multi_call || !command_rule_is_plain(v->items[i].command))
 			return true;
 	return false;
 }
 
-/* Is it?  A mask holds a program, but tells nobody. */
-static bool judges_execs(const struct policy *p, const struct host_caps *caps,
-			 const struct plan_request *r)
+/* The first feature that level full lacks here, or N_HOST_FEATURES. */
+static enum host_feature find_missing_of_full(const struct policy *p, const struct host_caps *caps,
+					      const struct plan_request *r)
 {
-	return needs_execs(p, r) || (p->base.f[F_COMMANDS_BLOCK].n && caps->notify &&
-				     caps->seccomp && !r->embedded);
+	static const enum host_feature features[] = { FEATURE_USERNS, FEATURE_MOUNT, FEATURE_PID,
+						      FEATURE_IPC, FEATURE_UTS, FEATURE_SECCOMP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
+		if (!host_caps_has(caps, features[i]))
+			return features[i];
+	if (!caps->net && !phases_are_open(p, r))
+		return FEATURE_NET;
+	if (net_find_missing(&p->base, caps) != N_HOST_FEATURES)
+		return net_find_missing(&p->base, caps);
+	if (!caps->notify && (has_guarded(p, r) || judges_execs(p, r)))
+		return FEATURE_NOTIFY;
+	return N_HOST_FEATURES;
 }
 
-static bool lacks_guard(const struct policy *p, const struct host_caps *caps,
-			const struct plan_request *r)
+/* The same of level landlock, which has no view of files, processes or network of its own. */
+static enum host_feature find_missing_of_landlock(const struct policy *p,
+						  const struct host_caps *caps,
+						  const struct plan_request *r)
 {
-	return !caps->notify && (plan_find_offered(p, caps, r) & BIT(MOUNT)) &&
-	       (has_guarded(p, r) || needs_execs(p, r));
+	if (caps->landlock < LEVEL_LANDLOCK_ABI)
+		return FEATURE_LANDLOCK;
+	if (!caps->seccomp)
+		return FEATURE_SECCOMP;
+	if (p->base.f[F_COMMANDS_BLOCK].n)
+		return FEATURE_MOUNT;
+	/* Only a cgroup, or a /proc of its own, tells which processes are the command's. */
+	if (caps->cgroup == HOST_CGROUP_NONE && !(dispensable(p, r) & BIT(CGROUP)))
+		return FEATURE_CGROUP;
+	return N_HOST_FEATURES;
+}
+
+struct choice {
+	enum plan_level level;
+	enum host_feature missing;	/* the run is refused for it; or N_HOST_FEATURES */
+};
+
+static struct choice choose_level(const struct policy *p, const struct host_caps *caps,
+				  const struct plan_request *r)
+{
+	unsigned may_lack = dispensable(p, r);
+	struct choice c = { LEVEL_FULL, find_missing_of_full(p, caps, r) };
+
+	if (c.missing == N_HOST_FEATURES || !(may_lack & BIT(NAMESPACES)) || r->session)
+		return c;
+	if (r->consent != CONSENT_BARE) {
+		/* Only the gate judges hosts: no lower level opens the network instead. */
+		if (net_needs_gate(&p->base))
+			return c;
+		c = (struct choice){ LEVEL_LANDLOCK, find_missing_of_landlock(p, caps, r) };
+		if (c.missing == N_HOST_FEATURES || !(may_lack & BIT(LANDLOCK)) ||
+		    named(&p->base.f[F_REQUIRE]))
+			return c;
+	}
+	return (struct choice){ LEVEL_NONE, N_HOST_FEATURES };
 }
 
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r)
 {
-	unsigned have = plan_find_offered(p, caps, r), may_lack = dispensable(p, caps, r);
-	unsigned missing = needed(p, r, have) & ~have & ~may_lack;
+	struct choice c = choose_level(p, caps, r);
+	unsigned wanted = named(&p->base.f[F_REQUIRE]);
 
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (missing & 1u << i)
-			return protections[i].feature;
-	if (!(may_lack & BIT(NET)) && net_find_missing(&p->base, caps) != N_HOST_FEATURES)
-		return net_find_missing(&p->base, caps);
-	/* A filter that cannot ask is half a filter. */
-	if (lacks_guard(p, caps, r) && !(may_lack & BIT(SECCOMP)))
-		return FEATURE_NOTIFY;
+	if (number(p, F_PROFILE) == PROFILE_OS_HARDENED)
+		wanted |= BIT(LANDLOCK);
+	if (c.missing != N_HOST_FEATURES)
+		return c.missing;
+	if ((wanted & BIT(LANDLOCK)) && !caps->landlock)
+		return FEATURE_LANDLOCK;
+	if ((wanted & BIT(CGROUP)) && caps->cgroup == HOST_CGROUP_NONE)
+		return FEATURE_CGROUP;
 	return N_HOST_FEATURES;
 }
 
@@ -383,55 +305,67 @@ static int refuse_for(enum host_feature missing, struct cordon_err *err)
 		       host_feature_name(missing), host_feature_about(missing));
 }
 
-/* Where the policy asks for it, as far as one place of it does. */
+enum protection plan_find_protection(enum host_feature f)
+{
+	return f == FEATURE_LANDLOCK ? PROTECTION_LANDLOCK
+	       : f == FEATURE_CGROUP ? PROTECTION_CGROUP
+				     : PROTECTION_NAMESPACES;
+}
+
+/* The place in the policy that asks for it, if there is one. */
 static struct place find_asker(const struct policy *p, enum host_feature missing)
 {
 	const struct field_value *require = &p->base.f[F_REQUIRE];
+	enum protection wanted = plan_find_protection(missing);
 
 	for (size_t i = 0; i < require->n; i++)
-		for (int k = 0; k < N_PROTECTIONS; k++)
-			if (protections[k].feature == missing &&
-			    str_is(require->items[i].text, protection_name((enum protection)k)))
-				return require->items[i].at;
+		if (str_is(require->items[i].text, protection_name(wanted)))
+			return require->items[i].at;
 	return missing == FEATURE_LANDLOCK ? p->base.f[F_PROFILE].at : (struct place){ 0 };
 }
 
-/* Those say more when what asks for them is named. */
-static bool is_of_gate(enum host_feature f)
+static unsigned find_lacking(const struct plan *plan, const struct host_caps *caps)
 {
-	return f == FEATURE_NET || f == FEATURE_TPROXY || f == FEATURE_ANYIP;
+	if (plan->level == LEVEL_NONE)
+		return ALL_PROTECTIONS;
+	return (plan->level == LEVEL_LANDLOCK ? BIT(NAMESPACES) : 0) |
+	       (caps->landlock ? 0 : BIT(LANDLOCK)) |
+	       (caps->cgroup == HOST_CGROUP_NONE ? BIT(CGROUP) : 0);
 }
 
-/* Which protections the plan has, lacks, and lacks by consent. */
-static int check_protections(const struct policy *p, const struct host_caps *caps,
-			     const struct plan_request *r, struct plan *plan,
-			     struct cordon_err *err)
+static unsigned find_enforced(const struct plan *plan)
+{
+	unsigned namespaces = 1u << PART_USERNS | 1u << PART_MOUNT | 1u << PART_PID |
+			      1u << PART_IPC | 1u << PART_UTS |
+			      (plan->clone_flags & CLONE_NEWNET ? 1u << PART_NET : 0);
+
+	if (plan->level == LEVEL_NONE)
+		return 0;
+	return (plan->level == LEVEL_FULL ? namespaces : 0) | 1u << PART_SECCOMP |
+	       (plan->lacking & BIT(LANDLOCK) ? 0 : 1u << PART_LANDLOCK) |
+	       (plan->lacking & BIT(CGROUP) ? 0 : 1u << PART_CGROUP);
+}
+
+/* The level, or why the run is refused. */
+static int compile_level(const struct policy *p, const struct host_caps *caps,
+			 const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
 	enum host_feature missing = plan_find_missing(p, caps, r);
-	unsigned have = plan_find_offered(p, caps, r), all = (1u << N_PROTECTIONS) - 1;
 
-	if (is_of_gate(missing) && net_check(&p->base, caps, err) < 0)
+	if ((missing == FEATURE_NET || missing == FEATURE_TPROXY) && net_needs_gate(&p->base)) {
+		net_check(&p->base, missing, err);
 		return refuse_field(p, F_NETWORK_MODE, err);
+	}
 	if (missing != N_HOST_FEATURES) {
 		refuse_for(missing, err);
 		return err_locate(err, find_asker(p, missing));
 	}
-	if (lacks_guard(p, caps, r))
-		have &= ~BIT(SECCOMP);
-	if (net_find_missing(&p->base, caps) != N_HOST_FEATURES)
-		have &= ~BIT(NET);
-	plan->enforced = have;
-	plan->lacking = all & ~have & ~(phases_are_open(p, r) ? BIT(NET) : 0);
-	plan->waived = needed(p, r, have) & plan->lacking;
-	if (plan->waived && r->consent == CONSENT_BARE) {
-		if (check_ceilings(r, err) < 0)
-			return -1;
-		plan->bare = true;
-		plan->backend = field_words(KIND_BACKEND)[BACKEND_NONE];
-		plan->enforced = 0;
-		plan->lacking = all;
-	}
-	return 0;
+	plan->level = choose_level(p, caps, r).level;
+	plan->is_lowered = plan->level != LEVEL_FULL;
+	if (plan->level != LEVEL_NONE)
+		return 0;
+	plan->backend = field_words(KIND_BACKEND)[BACKEND_NONE];
+	return check_ceilings(r, err);
 }
 
 /* ---- parts -------------------------------------------------------------- */
@@ -456,24 +390,22 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 			  const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
 	bool counted = caps->cgroup != HOST_CGROUP_NONE;
-	bool mounts = plan->clone_flags & CLONE_NEWNS, net = plan->clone_flags & CLONE_NEWNET;
 	struct seccomp_options o = {
-		.inet = net || phases_are_open(p, r),
-		/* A name in the file system is reached from every network; one
-		 * without (abstract) is held by the network or by Landlock. */
-		.no_unix = !mounts || (!net && caps->landlock < 6),
+		.inet = plan->level == LEVEL_FULL || phases_are_open(p, r),
+		/* Sockets with a name in the file system are kept away by mounts, abstract ones by
+		 * the network namespace or by Landlock. */
+		.no_unix = plan->level != LEVEL_FULL ||
+			   (!(plan->clone_flags & CLONE_NEWNET) && caps->landlock < 6),
 		.ptrace = number(p, F_PROCESSES_DEBUG) == SWITCH_TRUE,
 		.memfd = counted,
 		.buffers = counted,
 		.guard = plan->n_guarded > 0,
-		.enters = !(plan->clone_flags & CLONE_NEWPID),
+		.enters = plan->level != LEVEL_FULL,
 		.execs = plan->n_rules > 0,
 		.few_cpus = plan->few_cpus,
 		.disk = plan->counts_roots,
 	};
 
-	if (!caps->seccomp)
-		return 0;
 	plan->asks = o.guard || o.execs;
 	plan->asks_at_once = o.execs || (o.guard && r->argv && is_maker(r->argv[0]));
 	plan->no_inet = !o.inet;
@@ -508,16 +440,11 @@ static int compile_rule(const struct command_rule *rule, struct plan *plan)
 
 /* What is more than a program, or a part of one, needs the vector of every
  * execution; then the others are judged by it, too. */
-static int compile_blocked(const struct policy *p, const struct host_caps *caps,
-			   const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+static int compile_blocked(const struct policy *p, const struct plan_request *r, struct plan *plan, struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
-	bool judged = judges_execs(p, caps, r);
+	bool judged = judges_execs(p, r);
 
-	if (v->n && !(plan->clone_flags & CLONE_NEWNS))
-		return err_set(err, CORDON_E_HOST,
-			       "commands.block needs mount, which this machine does not offer; "
-			       "cordon doctor says what to do");
 	plan->blocked = arena_new(plan->arena, v->n + 1, sizeof(*plan->blocked));
 	plan->rules = arena_new(plan->arena, v->n + 1, sizeof(*plan->rules));
 	if (!plan->blocked || !plan->rules)
@@ -546,11 +473,10 @@ static int compile_net(const struct policy *p, const struct host_caps *caps,
 
 static void compile_namespaces(struct plan *plan)
 {
-	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (plan->enforced & 1u << i)
-			plan->clone_flags |= protections[i].flag;
-	if (plan->clone_flags & CLONE_NEWNS)
-		plan->clone_flags |= CLONE_NEWCGROUP;
+	if (plan->level == LEVEL_FULL)
+		plan->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+				    CLONE_NEWUTS | CLONE_NEWCGROUP |
+				    (plan->net.kind == NET_OPEN ? 0 : CLONE_NEWNET);
 	plan->hostname = "cordon";
 }
 
@@ -564,54 +490,30 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 		[PLAN_ROOTS] = F_LIMITS_DISK,	       [PLAN_OPEN_FILES] = F_LIMITS_OPEN_FILES,
 	};
 	static_assert(ARRAY_SIZE(ids) == N_PLAN_LIMITS, "a limit without a field");
-	unsigned holding = plan->enforced & ~(plan->uid == 0 ? BIT(USERNS) : 0);
+	const struct enforcement e = { plan->level, caps->landlock > 0, plan->uid == 0,
+				       caps->cgroup };
 
 	for (int i = 0; i < N_PLAN_LIMITS; i++)
-		plan->limited_by[i] = enforcer_find(ids[i], p, holding, caps->cgroup,
-						    plan->net.rung);
+		plan->limited_by[i] = enforcer_find(ids[i], p, &p->base, &e);
 }
 
-/* What the tree adds to its writable roots is counted where that is asked for.
- * A folder of mode 0 hides nothing from who counts: that takes root, or a right
- * over the tree's user namespace. */
+/* Only a right over the tree's user namespace reads directories of mode 0. */
 static int check_counted(const struct plan *plan, struct cordon_err *err)
 {
-	if (plan->counts_roots && plan->uid != 0 && !(plan->clone_flags & CLONE_NEWUSER))
+	if (plan->counts_roots && plan->uid != 0 && plan->level != LEVEL_FULL)
 		return err_set(err, CORDON_E_HOST,
-			       "limits.disk: without userns nobody can count what is added to "
-			       "writable roots; cordon doctor says what to do");
+			       "limits.disk needs userns to count what is added to writable roots, "
+			       "which this machine does not offer; cordon doctor says what to do");
 	return 0;
 }
 
-/* Names and executions that nobody can guard are a part of the filter that is
- * missing. */
-static int settle_guard(const struct policy *p, const struct host_caps *caps,
-			const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+/* The plan has names or executions that only seccomp notification can refuse. */
+static int check_guard(const struct host_caps *caps, const struct plan *plan,
+		       struct cordon_err *err)
 {
-	if ((!plan->n_guarded && !plan->n_rules) || (caps->notify && caps->seccomp))
-		return 0;
-	if (!(dispensable(p, caps, r) & BIT(SECCOMP)))
+	if ((plan->n_guarded || plan->n_rules) && !caps->notify)
 		return refuse_for(FEATURE_NOTIFY, err);
-	plan->n_guarded = plan->n_rules = 0;
-	plan->enforced &= ~BIT(SECCOMP);
-	plan->lacking |= BIT(SECCOMP);
-	plan->waived |= BIT(SECCOMP);
 	return 0;
-}
-
-/* Without pids of its own, only rules of ABI 6 keep the tree from signalling what is outside,
- * and what is to end it. */
-static int check_signals(const struct policy *p, const struct host_caps *caps,
-			 const struct plan_request *r, const struct plan *plan,
-			 struct cordon_err *err)
-{
-	if ((plan->clone_flags & CLONE_NEWPID) || caps->landlock >= 6 ||
-	    (dispensable(p, caps, r) & BIT(LANDLOCK)))
-		return 0;
-	return err_set(err, CORDON_E_HOST,
-		       "the policy needs pid, or Landlock of ABI 6 in its place: with ABI %d the "
-		       "command could signal every process of the caller; cordon doctor says what "
-		       "to do", caps->landlock);
 }
 
 /* All that a plan has which encloses the command. */
@@ -621,18 +523,11 @@ static int compile_enclosed(const struct policy *p, const struct host_caps *caps
 	if (compile_net(p, caps, r, plan, err) < 0)
 		return -1;
 	compile_namespaces(plan);
-	/* What is to end one command and not the others must be found. */
-	if (r->session && !(plan->clone_flags & CLONE_NEWPID))
-		return refuse_for(FEATURE_PID, err);
-	if (check_signals(p, caps, r, plan, err) < 0)
-		return -1;
-	/* Without a /proc of its own nobody but the kernel can count a tree. */
-	plan->uncounted = !(plan->clone_flags & CLONE_NEWPID) && caps->cgroup == HOST_CGROUP_NONE;
+	plan->uncounted = plan->level != LEVEL_FULL && caps->cgroup == HOST_CGROUP_NONE;
 	phases_fit(plan);
 	name_enforcers(p, caps, plan);
 	if (check_counted(plan, err) < 0 || files_compile(p, r, caps, plan, err) < 0 ||
-	    compile_blocked(p, caps, r, plan, err) < 0 ||
-	    settle_guard(p, caps, r, plan, err) < 0)
+	    compile_blocked(p, r, plan, err) < 0 || check_guard(caps, plan, err) < 0)
 		return -1;
 	return compile_filter(p, caps, r, plan, err);
 }
@@ -658,20 +553,16 @@ int plan_compile(const struct policy *p, const struct host_caps *caps,
 	if (check_built(p, r, err) < 0)
 		return -1;
 	limits_compile(p, &p->base, &plan.limits);
-	if (number(p, F_BACKEND) != BACKEND_NONE) {
-		if (check_protections(p, caps, r, &plan, err) < 0)
-			return -1;
-	} else {
-		plan.bare = true;
-		plan.lacking = (1u << N_PROTECTIONS) - 1;
-	}
-	if (plan.bare && r->session)
-		return refuse_for(FEATURE_USERNS, err);
-	if (plan.bare)
+	plan.level = LEVEL_NONE;
+	if (number(p, F_BACKEND) != BACKEND_NONE && compile_level(p, caps, r, &plan, err) < 0)
+		return -1;
+	if (plan.level == LEVEL_NONE)
 		limits_fit_bare(p, &plan.limits);
 	else if (compile_enclosed(p, caps, r, &plan, err) < 0)
 		return -1;
-	environment = (struct environment_request){ &p->base, r->environ, &plan, &plan.net };
+	plan.lacking = find_lacking(&plan, caps);
+	plan.enforced = find_enforced(&plan);
+	environment = (struct environment_request){ &p->base, r->environ, &plan };
 	if (environment_compile(&environment, a, &plan.envp, err) < 0 ||
 	    phases_check_environment(p, r, &plan, err) < 0)
 		return -1;

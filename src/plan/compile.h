@@ -95,17 +95,15 @@ struct plan_request {
 	const char *unshared;		/* a folder that no root may cover; real, or NULL */
 };
 
-/* The protection, as a bit, that a feature is a part of; 0: of none. */
-unsigned plan_find_part(enum host_feature f);
 /* `p` has its defaults filled in.  What cannot be done on this machine, or is
  * not built, is an error that names it (CORDON_E_HOST). */
 int plan_compile(const struct policy *p, const struct host_caps *caps,
 		 const struct plan_request *r, struct arena *a, struct plan *ret,
 		 struct cordon_err *err) MUST_USE;
-/* What can be had here of what this policy has a use for: bits of enum
- * protection. */
-unsigned plan_find_offered(const struct policy *p, const struct host_caps *caps,
-			   const struct plan_request *r);
+/* The word of `require` for it. */
+enum protection plan_find_protection(enum host_feature f);
+/* May the run go on at a lower level than LEVEL_FULL?  Then `caps` must have been probed. */
+bool plan_may_be_less(const struct policy *p, const struct plan_request *r);
 /* The first feature that a plan would be refused for, or N_HOST_FEATURES. */
 enum host_feature plan_find_missing(const struct policy *p, const struct host_caps *caps,
 				    const struct plan_request *r);

@@ -1,87 +1,71 @@
-/* From a field to the kernel feature behind it; see enforce.h.
- *
- * One table, best first: the first row of a field whose protections are all
- * there is the one that holds.  A field without such a row is enforced by
- * nothing, which the last row of each says where it can happen.
- */
+/* From a field to the kernel feature behind it; see enforce.h. */
 #include "plan/enforce.h"
-
-#define BIT(name)	(1u << PROTECTION_##name)
-#define ANY_CGROUP	N_HOST_CGROUPS
 
 #define LL_WRITES	"Landlock WRITE_FILE, MAKE_*, REMOVE_*, REFER, TRUNCATE"
 #define LL_READS	"Landlock READ_FILE, READ_DIR, EXECUTE"
 #define LATER		"seccomp notification (names made later)"
+#define NO_INET		"seccomp (socket of AF_INET, AF_INET6)"
+
+/* Level full, level full on a kernel with Landlock, level landlock. */
+#define EACH(by)			by, by, by
+#define FULL(by)			by, by, "nothing"
+#define LEVELS(full, landlock)		full, full, landlock
+#define FILES(full, landlock)		full, full " + " landlock, landlock
 
 static const struct {
 	enum field_id id;
-	unsigned needs;			/* protections */
-	enum host_cgroup cgroup;	/* or ANY_CGROUP */
-	const char *by;
+	const char *full, *with_landlock, *landlock;
 } rows[] = {
-	{ F_PROFILE, 0, ANY_CGROUP, "checked before the run" },
-	{ F_BACKEND, 0, ANY_CGROUP, "checked before the run" },
-	{ F_REQUIRE, 0, ANY_CGROUP, "checked before the run" },
-	{ F_MAY_LACK, 0, ANY_CGROUP, "checked before the run" },
-	{ F_FILES_WRITE, BIT(MOUNT) | BIT(LANDLOCK), ANY_CGROUP,
-	  "mount namespace (bind) + " LL_WRITES },
-	{ F_FILES_WRITE, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind)" },
-	{ F_FILES_WRITE, BIT(LANDLOCK), ANY_CGROUP, LL_WRITES },
-	{ F_FILES_READ, BIT(MOUNT) | BIT(LANDLOCK), ANY_CGROUP,
-	  "mount namespace (bind, read-only) + " LL_READS },
-	{ F_FILES_READ, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind, read-only)" },
-	{ F_FILES_READ, BIT(LANDLOCK), ANY_CGROUP, LL_READS },
-	{ F_FILES_DENY, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP, "mount namespace (mask) + " LATER },
-	{ F_FILES_DENY, BIT(MOUNT), ANY_CGROUP, "mount namespace (mask)" },
-	{ F_FILES_DENY, BIT(LANDLOCK), ANY_CGROUP, "Landlock (no right is given)" },
-	{ F_FILES_PROTECT, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP,
-	  "mount namespace (bind, read-only) + " LATER },
-	{ F_FILES_PROTECT, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind, read-only)" },
-	{ F_FILES_SOCKETS, BIT(MOUNT), ANY_CGROUP, "mount namespace (the others are masked)" },
-	{ F_FILES_SOCKETS, BIT(SECCOMP), ANY_CGROUP, "seccomp (no unix socket but pairs)" },
-	{ F_FILES_PRESETS, BIT(MOUNT) | BIT(LANDLOCK), ANY_CGROUP,
-	  "mount namespace (bind, read-only; tmpfs) + " LL_READS },
-	{ F_FILES_PRESETS, BIT(MOUNT), ANY_CGROUP, "mount namespace (bind, read-only; tmpfs)" },
-	{ F_FILES_PRESETS, BIT(LANDLOCK), ANY_CGROUP, LL_READS },
-	{ F_NETWORK_MODE, BIT(NET), ANY_CGROUP, "network namespace" },
-	{ F_NETWORK_MODE, BIT(SECCOMP), ANY_CGROUP, "seccomp (socket of AF_INET, AF_INET6)" },
-	{ F_NETWORK_LISTEN, BIT(NET), ANY_CGROUP, "network namespace" },
-	{ F_NETWORK_LISTEN, BIT(SECCOMP), ANY_CGROUP, "seccomp (socket of AF_INET, AF_INET6)" },
-	{ F_NETWORK_TLS, 0, ANY_CGROUP, "nothing leads out" },
-	{ F_NETWORK_PROTOCOLS, 0, ANY_CGROUP, "nothing leads out" },
-	{ F_NETWORK_UPSTREAM_PROXY, 0, ANY_CGROUP, "nothing leads out" },
-	{ F_NETWORK_CONNECTIONS, 0, ANY_CGROUP, "nothing leads out" },
-	{ F_LIMITS_MEMORY, 0, HOST_CGROUP_V2, "cgroup v2 memory.max" },
-	{ F_LIMITS_MEMORY, 0, HOST_CGROUP_V1, "cgroup v1 memory.limit_in_bytes" },
-	{ F_LIMITS_MEMORY, BIT(PID), ANY_CGROUP, "accounting of the tree (/proc), SIGKILL" },
-	{ F_LIMITS_CPU_SECONDS, 0, HOST_CGROUP_V2, "cgroup v2 cpu.stat, SIGXCPU" },
-	{ F_LIMITS_CPU_SECONDS, 0, HOST_CGROUP_V1, "cgroup v1 cpuacct.usage, SIGXCPU" },
-	{ F_LIMITS_CPU_SECONDS, BIT(PID), ANY_CGROUP,
-	  "accounting of the tree (task clock, /proc), SIGXCPU" },
-	{ F_LIMITS_CPUS, BIT(SECCOMP), HOST_CGROUP_V2,
-	  "cgroup v2 cpu.max, or sched_setaffinity; seccomp" },
-	{ F_LIMITS_CPUS, BIT(SECCOMP), ANY_CGROUP, "sched_setaffinity, seccomp" },
-	{ F_LIMITS_PROCESSES, 0, HOST_CGROUP_V2, "cgroup v2 pids.max" },
-	{ F_LIMITS_PROCESSES, 0, HOST_CGROUP_V1, "cgroup v1 pids.max" },
-	{ F_LIMITS_PROCESSES, BIT(USERNS), ANY_CGROUP, "RLIMIT_NPROC in a user namespace" },
-	{ F_LIMITS_PROCESSES, BIT(PID), ANY_CGROUP, "accounting of the tree (/proc), SIGKILL" },
-	{ F_LIMITS_FILE_SIZE, 0, ANY_CGROUP, "RLIMIT_FSIZE" },
-	{ F_LIMITS_TIMEOUT, BIT(PID), ANY_CGROUP,
-	  "timer, SIGTERM, then SIGKILL to pid 1 of the pid namespace" },
-	{ F_LIMITS_TIMEOUT, 0, ANY_CGROUP, "timer, SIGTERM, then SIGKILL to what init adopted" },
-	{ F_LIMITS_OUTPUT, 0, ANY_CGROUP, "counted where it is captured" },
-	{ F_LIMITS_DISK, BIT(MOUNT), ANY_CGROUP, "size of the private tmpfs" },
-	{ F_LIMITS_OPEN_FILES, 0, ANY_CGROUP, "RLIMIT_NOFILE" },
-	{ F_ENV_PASS, 0, ANY_CGROUP, "a new environment at execve" },
-	{ F_ENV_SET, 0, ANY_CGROUP, "a new environment at execve" },
-	{ F_ENV_STRIP, 0, ANY_CGROUP, "a new environment at execve" },
-	{ F_PROCESSES_DEBUG, BIT(SECCOMP), ANY_CGROUP, "seccomp (ptrace)" },
-	{ F_COMMANDS_BLOCK, BIT(MOUNT) | BIT(SECCOMP), ANY_CGROUP,
-	  "mount namespace (mask of the program); with arguments: seccomp notification (execve)" },
-	{ F_COMMANDS_BLOCK, BIT(MOUNT), ANY_CGROUP, "mount namespace (mask of the program)" },
+	{ F_PROFILE, EACH("checked before the run") },
+	{ F_BACKEND, EACH("checked before the run") },
+	{ F_REQUIRE, EACH("checked before the run") },
+	{ F_MAY_LACK, EACH("checked before the run") },
+	{ F_FILES_WRITE, FILES("mount namespace (bind)", LL_WRITES) },
+	{ F_FILES_READ, FILES("mount namespace (bind, read-only)", LL_READS) },
+	{ F_FILES_DENY, LEVELS("mount namespace (mask) + " LATER, "Landlock (no right is given)") },
+	{ F_FILES_PROTECT, FULL("mount namespace (bind, read-only) + " LATER) },
+	{ F_FILES_SOCKETS, LEVELS("mount namespace (the others are masked)",
+				  "seccomp (no unix socket but pairs)") },
+	{ F_FILES_PRESETS, FILES("mount namespace (bind, read-only; tmpfs)", LL_READS) },
+	{ F_NETWORK_MODE, LEVELS("network namespace", NO_INET) },
+	{ F_NETWORK_LISTEN, LEVELS("network namespace", NO_INET) },
+	{ F_NETWORK_TLS, EACH("nothing leads out") },
+	{ F_NETWORK_PROTOCOLS, EACH("nothing leads out") },
+	{ F_NETWORK_UPSTREAM_PROXY, EACH("nothing leads out") },
+	{ F_NETWORK_CONNECTIONS, EACH("nothing leads out") },
+	{ F_LIMITS_MEMORY, FULL("accounting of the tree (/proc), SIGKILL") },
+	{ F_LIMITS_CPU_SECONDS, FULL("accounting of the tree (task clock, /proc), SIGXCPU") },
+	{ F_LIMITS_CPUS, EACH("sched_setaffinity, seccomp") },
+	{ F_LIMITS_PROCESSES, FULL("RLIMIT_NPROC in a user namespace") },
+	{ F_LIMITS_FILE_SIZE, EACH("RLIMIT_FSIZE") },
+	{ F_LIMITS_TIMEOUT, LEVELS("timer, SIGTERM, then SIGKILL to pid 1 of the pid namespace",
+				   "timer, SIGTERM, then SIGKILL to what init adopted") },
+	{ F_LIMITS_OUTPUT, EACH("counted where it is captured") },
+	{ F_LIMITS_DISK, FULL("size of the private tmpfs") },
+	{ F_LIMITS_OPEN_FILES, EACH("RLIMIT_NOFILE") },
+	{ F_ENV_PASS, EACH("a new environment at execve") },
+	{ F_ENV_SET, EACH("a new environment at execve") },
+	{ F_ENV_STRIP, EACH("a new environment at execve") },
+	{ F_PROCESSES_DEBUG, EACH("seccomp (ptrace)") },
+	{ F_COMMANDS_BLOCK, FULL("mount namespace (mask of the program); with arguments: "
+				 "seccomp notification (execve)") },
 };
 
-/* What holds where the gate does; the rung itself says what is behind it. */
+/* Limits that the kernel keeps itself where there is a cgroup. */
+static const struct {
+	enum field_id id;
+	const char *by[N_HOST_CGROUPS];
+} cgroup_rows[] = {
+	{ F_LIMITS_MEMORY, { [HOST_CGROUP_V1] = "cgroup v1 memory.limit_in_bytes",
+			     [HOST_CGROUP_V2] = "cgroup v2 memory.max" } },
+	{ F_LIMITS_CPU_SECONDS, { [HOST_CGROUP_V1] = "cgroup v1 cpuacct.usage, SIGXCPU",
+				  [HOST_CGROUP_V2] = "cgroup v2 cpu.stat, SIGXCPU" } },
+	{ F_LIMITS_CPUS, { [HOST_CGROUP_V2] = "cgroup v2 cpu.max, or sched_setaffinity; seccomp" } },
+	{ F_LIMITS_PROCESSES, { [HOST_CGROUP_V1] = "cgroup v1 pids.max",
+				[HOST_CGROUP_V2] = "cgroup v2 pids.max" } },
+};
+
+/* Fields that the gate enforces, where there is one. */
 static const struct {
 	enum field_id id;
 	const char *by;
@@ -97,7 +81,7 @@ static const struct {
 	{ F_NETWORK_CONNECTIONS, "the gate: counted where they are accepted" },
 };
 
-/* What the supervisor keeps by itself, whatever the backend. */
+/* Fields that the supervisor enforces by itself, whatever the level. */
 static const struct {
 	enum field_id id;
 	const char *by;
@@ -114,7 +98,7 @@ static const struct {
 
 const char *enforcer_find_bare(enum field_id id, const struct policy *p)
 {
-	/* What nobody asked for does not come between a command and its caller's own. */
+	/* Without a sandbox, a default does not lower a limit of the caller's own. */
 	if ((id == F_LIMITS_FILE_SIZE || id == F_LIMITS_OPEN_FILES) && !policy_is_written(p, id))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(bare_rows); i++)
@@ -123,39 +107,55 @@ const char *enforcer_find_bare(enum field_id id, const struct policy *p)
 	return NULL;
 }
 
-static const char *find_of_network(enum field_id id, enum net_rung rung)
+static const char *find_of_network(enum field_id id, const struct section *s,
+				   const struct enforcement *e)
 {
-	if (rung == NET_OPEN)
-		return net_rung_about(NET_OPEN);
-	if (rung == NET_CLOSED)
+	enum net_kind kind = net_find_kind(s);
+
+	if (kind == NET_OPEN)
+		return net_kind_about(NET_OPEN);
+	if (kind == NET_CLOSED)
 		return NULL;
-	if (rung == N_NET_RUNGS)
+	if (e->level != LEVEL_FULL)
 		return "nothing: refused";
 	if (id == F_NETWORK_MODE)
-		return net_rung_about(rung);
+		return net_kind_about(kind);
 	for (size_t i = 0; i < ARRAY_SIZE(gate_rows); i++)
 		if (gate_rows[i].id == id)
 			return gate_rows[i].by;
 	return NULL;
 }
 
-const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
-			  enum host_cgroup cgroup, enum net_rung rung)
+static const char *find_of_limit(enum field_id id, const struct policy *p,
+				 const struct enforcement *e)
 {
-	const char *by;
-
-	if (p->base.f[F_BACKEND].number == BACKEND_NONE && id > F_MAY_LACK) {
-		by = enforcer_find_bare(id, p);
-		return by ? by : "nothing: backend none";
-	}
-	by = str_is(field_table(id), "network") ? find_of_network(id, rung) : NULL;
-	if (by)
-		return by;
+	for (size_t i = 0; i < ARRAY_SIZE(cgroup_rows); i++)
+		if (cgroup_rows[i].id == id && cgroup_rows[i].by[e->cgroup])
+			return cgroup_rows[i].by[e->cgroup];
 	if (id == F_LIMITS_DISK && policy_is_written(p, id) && p->base.f[F_FILES_WRITE].n)
 		return "size of the private tmpfs; accounting of writable roots, SIGKILL";
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].id == id && (rows[i].needs & ~enforced) == 0 &&
-		    (rows[i].cgroup == ANY_CGROUP || rows[i].cgroup == cgroup))
-			return rows[i].by;
-	return "nothing";
+	if (id == F_LIMITS_PROCESSES && e->is_root && e->level == LEVEL_FULL)
+		return "accounting of the tree (/proc), SIGKILL";
+	return NULL;
+}
+
+const char *enforcer_find(enum field_id id, const struct policy *p, const struct section *s,
+			  const struct enforcement *e)
+{
+	const char *by = NULL;
+
+	if (e->level == LEVEL_NONE && id > F_MAY_LACK) {
+		by = enforcer_find_bare(id, p);
+		return by ? by : "nothing: no sandbox";
+	}
+	if (str_is(field_table(id), "network"))
+		by = find_of_network(id, s, e);
+	else if (str_is(field_table(id), "limits"))
+		by = find_of_limit(id, p, e);
+	for (size_t i = 0; !by && i < ARRAY_SIZE(rows); i++)
+		if (rows[i].id == id)
+			by = e->level != LEVEL_FULL ? rows[i].landlock
+			     : e->landlock	    ? rows[i].with_landlock
+						    : rows[i].full;
+	return by ? by : "nothing";
 }

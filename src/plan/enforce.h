@@ -4,15 +4,21 @@
 
 #include "host/caps.h"
 #include "plan/net.h"
+#include "plan/plan.h"
 #include "policy/model.h"
 
-/* A few words, such as "mount namespace + Landlock"; `enforced` are the bits of
- * enum protection that a plan has (for uid 0 without userns, whose number of processes binds
- * everybody else), `rung` holds the section's network
- * (N_NET_RUNGS: nothing can). */
-const char *enforcer_find(enum field_id id, const struct policy *p, unsigned enforced,
-			  enum host_cgroup cgroup, enum net_rung rung);
-/* The same for a command that nothing encloses; NULL: nothing does. */
+/* How a command is enclosed, as far as it decides which feature enforces a field. */
+struct enforcement {
+	enum plan_level level;
+	bool landlock;
+	bool is_root;			/* uid 0: RLIMIT_NPROC does not bind it */
+	enum host_cgroup cgroup;
+};
+
+/* A few words, such as "mount namespace + Landlock". */
+const char *enforcer_find(enum field_id id, const struct policy *p, const struct section *s,
+			  const struct enforcement *e);
+/* The same for a command without a sandbox; NULL: nothing does. */
 const char *enforcer_find_bare(enum field_id id, const struct policy *p);
 
 #endif

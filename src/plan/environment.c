@@ -18,7 +18,6 @@ struct environment {
 	const char *const *caller;	/* NULL: not known */
 	const struct section *section;
 	const struct plan *plan;
-	const struct plan_net *net;
 	const char **out;
 	size_t n, cap;
 	struct cordon_err *err;
@@ -179,24 +178,6 @@ static int add_set(struct environment *e, const struct item *item)
 	return add(e, arena_strndup(e->arena, text.data, text.n));
 }
 
-/* For curl (7.84) and what is built on it, and for whoever wants to know. */
-static int add_proxy(struct environment *e)
-{
-	static const char *const entries[] = { "ALL_PROXY=socks5h://localhost" NET_PROXY_PATH,
-					       "CORDON_PROXY=unix:" NET_PROXY_PATH };
-
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-		if (!is_set(e, name_of(entries[i])) && add(e, entries[i]) < 0)
-			return -1;
-	return 0;
-}
-
-/* http_proxy, NO_PROXY and alike lead to what cannot be reached. */
-static bool is_of_other_proxy(const struct environment *e, struct str name)
-{
-	return e->net->rung == NET_PROXY && (str_ends(name, "_proxy") || str_ends(name, "_PROXY"));
-}
-
 /* In a root, as far as a plan can tell: whatever is mounted last at a place is there. */
 static bool is_writable_root(const struct plan *p, const char *path)
 {
@@ -219,7 +200,7 @@ static bool is_lost_folder(const struct environment *e, struct str name, const c
 	const char *path;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!e->plan->bare && str_is(name, names[i])) {
+		if (e->plan->level != LEVEL_NONE && str_is(name, names[i])) {
 			path = path_normal(e->arena, str_from(value), e->plan->cwd);
 			return !path || !is_writable_root(e->plan, path);
 		}
@@ -233,7 +214,7 @@ static int add_passed(struct environment *e)
 		struct str name = name_of(entry);
 
 		if (name.n && entry[name.n] == '=' && is_passed(e, name) && !is_set(e, name) &&
-		    !is_stripped(e, name) && !is_of_other_proxy(e, name) &&
+		    !is_stripped(e, name) &&
 		    !is_lost_folder(e, name, entry + name.n + 1) &&
 		    add(e, arena_strndup(e->arena, entry, strlen(entry))) < 0)
 			return -1;
@@ -245,7 +226,7 @@ int environment_compile(const struct environment_request *r, struct arena *a,
 			const char *const **ret, struct cordon_err *err)
 {
 	struct environment e = { .arena = a, .caller = r->environ, .section = r->section,
-				 .plan = r->plan, .net = r->net, .err = err };
+				 .plan = r->plan, .err = err };
 	const struct field_value *set = &r->section->f[F_ENV_SET];
 
 	if (add_passed(&e) < 0)
@@ -253,8 +234,6 @@ int environment_compile(const struct environment_request *r, struct arena *a,
 	for (size_t i = 0; i < set->n; i++)
 		if (!is_stripped(&e, set->items[i].text) && add_set(&e, &set->items[i]) < 0)
 			return -1;
-	if (r->net->rung == NET_PROXY && add_proxy(&e) < 0)
-		return -1;
 	if (add(&e, "") < 0)
 		return -1;
 	e.out[e.n - 1] = NULL;

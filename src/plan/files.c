@@ -377,9 +377,7 @@ static const struct {
 /* A network and a name of its own, and the host's list of names, which has not got it. */
 static bool is_closed(const struct files *f)
 {
-	unsigned both = 1u << PROTECTION_NET | 1u << PROTECTION_UTS;
-
-	return f->plan->net.rung == NET_CLOSED && (f->plan->enforced & both) == both &&
+	return f->plan->net.kind == NET_CLOSED && f->plan->level == LEVEL_FULL &&
 	       (f->whole || files_has_word(f, F_FILES_PRESETS, "system_runtime"));
 }
 
@@ -398,19 +396,12 @@ static void add_network(struct files *f)
 {
 	bool closed = is_closed(f);
 
-	if (f->plan->net.rung == NET_OPEN) {
+	if (f->plan->net.kind == NET_OPEN) {
 		add_name_servers(f);
 		return;
 	}
 
-	if (f->plan->net.rung == NET_PROXY) {
-		/* Where everything is the host's, only /run is sure to be there. */
-		files_add_mount(f, MOUNT_PROXY,
-				f->whole ? "cordon/" NET_PROXY_NAME : NET_PROXY_NAME,
-				f->whole ? "/run" : NET_PROXY_DIR);
-		return;
-	}
-	if ((!net_is_routed(&f->plan->net) && !closed) || f->in_place)
+	if ((!net_has_gate(&f->plan->net) && !closed) || f->in_place)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(network_texts); i++) {
 		if (closed && !network_texts[i].closed)

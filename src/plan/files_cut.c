@@ -438,7 +438,7 @@ int files_add_masks(struct files *f)
 		mask_for_root(f);
 	/* It lists what is in the caller's keyrings, by uid. */
 	mask(f, "/proc/keys");
-	if (f->whole && f->plan->net.rung != NET_PROXY)
+	if (f->whole)
 		mask(f, "/run");
 	return for_each_path(f, F_FILES_DENY, deny_entry);
 }
@@ -449,7 +449,6 @@ static bool is_covered(const struct plan *p, const char *path)
 		const struct plan_mount *m = &p->mounts[i];
 
 		if (!m->keep && m->source && m->kind != MOUNT_LINK && m->kind != MOUNT_TEXT &&
-		    m->kind != MOUNT_PROXY &&
 		    path_within(path, m->source))
 			return true;
 	}

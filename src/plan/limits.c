@@ -37,13 +37,10 @@ void limits_compile(const struct policy *p, const struct section *s, struct plan
 void limits_fit(const struct plan *plan, struct plan_limits *l)
 {
 	/* No private place, nothing to count there. */
-	if (!(plan->clone_flags & CLONE_NEWNS))
+	if (plan->level != LEVEL_FULL)
 		l->disk = LIMIT_NONE;
 	if (plan->uncounted)
-		l->memory = l->cpu_ms = LIMIT_NONE;
-	/* The kernel counts those of a user namespace, but refuses uid 0 none. */
-	if (plan->uncounted && (plan->uid == 0 || !(plan->clone_flags & CLONE_NEWUSER)))
-		l->processes = LIMIT_NONE;
+		l->memory = l->cpu_ms = l->processes = LIMIT_NONE;
 }
 
 void limits_fit_bare(const struct policy *p, struct plan_limits *l)

@@ -11,14 +11,11 @@
 #include "host/caps.h"
 #include "policy/match.h"
 
-/* How the network is held, best first; cordon doctor says what a machine has. */
-enum net_rung {
+enum net_kind {
 	NET_OPEN,		/* the host's own network: mode public without a rule */
 	NET_CLOSED,		/* an empty network namespace */
-	NET_TPROXY,		/* the gate: every TCP port, by nf_tables */
-	NET_PORTS,		/* the gate: one listener for each port that the policy names */
-	NET_PROXY,		/* the gate: a unix socket, to programs that speak to a proxy */
-	N_NET_RUNGS
+	NET_GATE,		/* a network namespace whose connections end at the gate */
+	N_NET_KINDS
 };
 
 /* --connect-to: the operator's word about where a host is. */
@@ -43,7 +40,7 @@ struct net_proxy {
 };
 
 struct plan_net {
-	enum net_rung rung;
+	enum net_kind kind;
 	struct matcher match;		/* the hosts */
 	bool strict;			/* network.tls: names inside TLS and HTTP count, too */
 	const struct net_reroute *reroutes;
@@ -54,8 +51,6 @@ struct plan_net {
 	size_t n_expose;
 	const struct net_datagrams *datagrams;
 	size_t n_datagrams;
-	const uint16_t *ports;		/* NET_PORTS: to listen on */
-	size_t n_ports;
 	const struct host_rule *nets;	/* address rules of network.allow: the fast path's sets */
 	size_t n_nets;
 	struct net_proxy proxy;
@@ -73,17 +68,13 @@ struct net_options {
 
 /* Is the host's own network meant? */
 bool net_is_open(const struct section *s);
-/* Is it neither open nor closed, so that something has to judge? */
+/* Does a host have to be judged?  This takes the network namespace and nf_tables. */
 bool net_needs_gate(const struct section *s);
-/* What this machine lacks to hold a section that needs a gate, or
- * N_HOST_FEATURES. */
+enum net_kind net_find_kind(const struct section *s);
+/* The feature that this machine lacks for a section that needs a gate, or N_HOST_FEATURES. */
 enum host_feature net_find_missing(const struct section *s, const struct host_caps *caps);
-/* The best rung that keeps the meaning; N_NET_RUNGS: there is none.  NET_PROXY is
- * for runs that may do without FEATURE_NET. */
-enum net_rung net_find_rung(const struct section *s, const struct host_caps *caps);
-/* Can it be held?  If not, names what asks and what is missing. */
-int net_check(const struct section *s, const struct host_caps *caps,
-	      struct cordon_err *err) MUST_USE;
+/* The error, if a feature is missing: names what in the section needs it. */
+int net_check(const struct section *s, enum host_feature missing, struct cordon_err *err);
 /* The base of `p`, or one of its phases, with defaults filled in.  Refuses as
  * net_check(). */
 int net_compile(const struct policy *p, const struct section *s, const struct net_options *o,
@@ -93,9 +84,7 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 int net_reroute_parse(struct str text, struct net_reroute *ret, char why[HOST_WHY]) MUST_USE;
 /* For people; of a proxy never more than its address. */
 void net_print(const struct plan_net *net, struct buf *out);
-/* One word, as in the result. */
-const char *net_rung_name(enum net_rung rung);
-/* The features of the kernel behind a rung, in a few words. */
-const char *net_rung_about(enum net_rung rung);
+/* The kernel features behind each kind, in a few words. */
+const char *net_kind_about(enum net_kind kind);
 
 #endif

@@ -47,20 +47,9 @@ int net_ranges_compile(const struct plan_net *net, struct arena *a, struct net_r
  * there are; one more than fit where they do not. */
 size_t net_datagram_ports(const struct plan_net *net, uint16_t ret[MAX_NET_PORTS]);
 
-/* NET_PROXY: where the socket is. */
-#define NET_PROXY_DIR	"/run/cordon"
-#define NET_PROXY_NAME	"proxy"
-#define NET_PROXY_PATH	NET_PROXY_DIR "/" NET_PROXY_NAME
-
-/* Does every connection inside end at the gate, whatever makes it? */
-static inline bool net_is_routed(const struct plan_net *net)
-{
-	return net->rung == NET_TPROXY || net->rung == NET_PORTS;
-}
-
 static inline bool net_has_gate(const struct plan_net *net)
 {
-	return net_is_routed(net) || net->rung == NET_PROXY;
+	return net->kind == NET_GATE;
 }
 
 #endif

@@ -1,41 +1,16 @@
 /* The network of a plan for people: one line a step, with what is behind it. */
 #include "plan/net.h"
 
-static const char *const rung_names[] = {
-	[NET_OPEN] = "open",
-	[NET_CLOSED] = "closed",
-	[NET_TPROXY] = "tproxy",
-	[NET_PORTS] = "ports",
-	[NET_PROXY] = "proxy",
-};
-static_assert(ARRAY_SIZE(rung_names) == N_NET_RUNGS, "a rung without a name");
-
-static const char *const rung_words[] = {
-	[NET_OPEN] = "open",
-	[NET_CLOSED] = "closed",
-	[NET_TPROXY] = "by name",
-	[NET_PORTS] = "by name",
-	[NET_PROXY] = "by name",
-};
-static_assert(ARRAY_SIZE(rung_words) == N_NET_RUNGS, "a rung without words");
-
-static const char *const rung_features[] = {
+static const char *const kind_features[] = {
 	[NET_OPEN] = "nothing: the host's network is meant",
 	[NET_CLOSED] = "network namespace, empty",
-	[NET_TPROXY] = "network namespace, AnyIP routes, nf_tables TPROXY to one listener",
-	[NET_PORTS] = "network namespace, AnyIP routes, a listener for each port",
-	[NET_PROXY] = "proxy on a unix socket; seccomp: no inet one; Landlock: no abstract one",
+	[NET_GATE] = "network namespace, AnyIP routes, nf_tables TPROXY to one listener",
 };
-static_assert(ARRAY_SIZE(rung_features) == N_NET_RUNGS, "a rung without features");
+static_assert(ARRAY_SIZE(kind_features) == N_NET_KINDS, "a kind of network without features");
 
-const char *net_rung_name(enum net_rung rung)
+const char *net_kind_about(enum net_kind kind)
 {
-	return rung_names[rung];
-}
-
-const char *net_rung_about(enum net_rung rung)
-{
-	return rung_features[rung];
+	return kind_features[kind];
 }
 
 static void start(const char *what, struct buf *out)
@@ -103,13 +78,12 @@ void net_print(const struct plan_net *net, struct buf *out)
 	const char *mode = field_words(KIND_NETWORK_MODE)[net->match.mode];
 
 	/* Namespace or filter have told it. */
-	if (net->rung == NET_CLOSED)
+	if (net->kind == NET_CLOSED)
 		return;
-	start(rung_words[net->rung], out);
-	buf_printf(out, "%s: %s\n", mode, rung_features[net->rung]);
-	if (net->rung == NET_OPEN)
+	start(net->kind == NET_OPEN ? "open" : "by name", out);
+	buf_printf(out, "%s: %s\n", mode, kind_features[net->kind]);
+	if (net->kind == NET_OPEN)
 		return;
-	print_ports("ports", net->ports, net->n_ports, ": all others are refused", out);
 	start("tls", out);
 	buf_puts(out, net->strict ? "strict: names inside TLS and HTTP are read\n"
 				  : "name-only: what is inside a connection is not read\n");

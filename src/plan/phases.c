@@ -122,8 +122,7 @@ int phases_check_environment(const struct policy *p, const struct plan_request *
 
 	for (size_t i = 0; i < plan->n_phases; i++) {
 		const struct phase *phase = &p->phases[i];
-		const struct environment_request wish = { &phase->section, r->environ, plan,
-							  &plan->phases[i].net };
+		const struct environment_request wish = { &phase->section, r->environ, plan };
 		const char *const *unused;
 
 		if (environment_compile(&wish, &scratch, &unused, err) < 0)

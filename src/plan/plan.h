@@ -17,7 +17,30 @@
 #include "plan/net.h"
 #include "policy/field.h"
 
-/* As in require, may_lack and the result. */
+/* How much encloses the command. */
+enum plan_level {
+	LEVEL_FULL,		/* namespaces, mounts and seccomp; Landlock and cgroup if offered */
+	LEVEL_LANDLOCK,		/* Landlock and seccomp, on the host's own files and processes */
+	LEVEL_NONE,		/* nothing: only fields of enforcer_find_bare() hold */
+	N_PLAN_LEVELS
+};
+
+/* The kernel features that enclose a command, as the result names them. */
+enum plan_part {
+	PART_USERNS,
+	PART_MOUNT,
+	PART_PID,
+	PART_IPC,
+	PART_UTS,
+	PART_NET,
+	PART_LANDLOCK,
+	PART_SECCOMP,
+	PART_CGROUP,
+	N_PARTS
+};
+const char *plan_part_name(enum plan_part part);
+
+/* As in require, may_lack and the `missing` of the result. */
 const char *protection_name(enum protection p);
 
 /* One step of building the file system that the command sees.  The new root is
@@ -33,7 +56,6 @@ enum plan_mount_kind {
 	MOUNT_DEVPTS,
 	MOUNT_LINK,		/* a symbolic link to source */
 	MOUNT_DIR,		/* an empty directory */
-	MOUNT_PROXY,		/* a directory in which the gate listens on a socket, `source` */
 	MOUNT_TEXT,		/* a read-only file that holds source, in place of what is there */
 	N_PLAN_MOUNT_KINDS
 };
@@ -153,12 +175,13 @@ struct plan_phase {
 struct plan {
 	struct arena *arena;
 	const char *backend, *profile;	/* their names, for the result */
-	unsigned enforced, lacking;	/* bits of enum protection */
-	unsigned waived;		/* those of them that a full plan would have */
+	enum plan_level level;
+	bool is_lowered;		/* the policy or CORDON_SANDBOX accepts this level */
+	unsigned enforced;		/* bits of enum plan_part */
+	unsigned lacking;		/* bits of enum protection */
 	const char *kept_root;		/* a writable one that is only read, or NULL */
 	const char *kept_by;		/* the set of files.protect that holds it; NULL: it is the
 					 * system's */
-	bool bare;			/* nothing is enclosed; the rest does not count */
 	bool session;			/* many commands, named later, and not argv */
 
 	unsigned long clone_flags;	/* CLONE_NEW… */

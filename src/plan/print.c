@@ -22,7 +22,7 @@ static const char *const mount_words[] = {
 	[MOUNT_RO] = "read-only",	 [MOUNT_SYSTEM] = "read-only", [MOUNT_RW] = "writable",
 	[MOUNT_DEV] = "device",		 [MOUNT_MASK] = "masked",      [MOUNT_PRIVATE] = "private",
 	[MOUNT_PROC] = "own processes",	 [MOUNT_DEVPTS] = "terminals", [MOUNT_LINK] = "link",
-	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",    [MOUNT_PROXY] = "proxy",
+	[MOUNT_DIR] = "directory",	 [MOUNT_TEXT] = "replaced",
 };
 static_assert(ARRAY_SIZE(mount_words) == N_PLAN_MOUNT_KINDS, "a mount without words");
 
@@ -37,7 +37,6 @@ static const char *const mount_features[] = {
 	[MOUNT_DEVPTS] = "devpts",
 	[MOUNT_LINK] = "symlink",
 	[MOUNT_DIR] = "mkdir",
-	[MOUNT_PROXY] = "tmpfs with a unix socket",
 	[MOUNT_TEXT] = "bind of a file of its own",
 };
 static_assert(ARRAY_SIZE(mount_features) == N_PLAN_MOUNT_KINDS, "a mount without a feature");
@@ -86,13 +85,22 @@ static void print_limits(const struct plan *p, struct buf *out)
 				   p->limited_by[i]);
 }
 
-static void print_bits(const char *name, unsigned bits, struct buf *out)
+static void print_protections(const struct plan *p, struct buf *out)
 {
-	if (!bits)
-		return;
-	buf_printf(out, "%-10s", name);
+	static const char *const levels[] = { "full", "landlock", "none" };
+
+	static_assert(ARRAY_SIZE(levels) == N_PLAN_LEVELS, "a level without a name");
+	buf_printf(out, "level      %s\n", levels[p->level]);
+	if (p->enforced)
+		buf_puts(out, "enforced  ");
+	for (int i = 0; i < N_PARTS; i++)
+		if (p->enforced & 1u << i)
+			buf_printf(out, " %s", plan_part_name((enum plan_part)i));
+	buf_puts(out, p->enforced && p->lacking ? "\n" : "");
+	if (p->lacking)
+		buf_puts(out, "missing   ");
 	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (bits & 1u << i)
+		if (p->lacking & 1u << i)
 			buf_printf(out, " %s", protection_name((enum protection)i));
 	buf_putc(out, '\n');
 }
@@ -202,10 +210,8 @@ static void print_cage(const struct plan *p, struct buf *out)
 void plan_print(const struct plan *p, struct buf *out)
 {
 	buf_printf(out, "backend    %s\nprofile    %s\n", p->backend, p->profile);
-	print_bits("enforced", p->enforced, out);
-	print_bits("missing", p->lacking, out);
-	print_bits("without", p->waived, out);
-	if (!p->bare)
+	print_protections(p, out);
+	if (p->level != LEVEL_NONE)
 		print_cage(p, out);
 	buf_puts(out, "environ   ");
 	for (size_t i = 0; p->envp && p->envp[i]; i++) {

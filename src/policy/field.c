@@ -18,8 +18,7 @@ static const char *const mode_words[] = { "public", "allowlist", "no-network", N
 static const char *const switch_words[] = { "true", "false", NULL };
 static const char *const listen_words[] = { "private", NULL };
 static const char *const tls_words[] = { "name-only", "strict", NULL };
-static const char *const protection_words[] = {
-	"userns", "mount", "pid", "ipc", "uts", "net", "landlock", "seccomp", "cgroup", NULL };
+static const char *const protection_words[] = { "namespaces", "landlock", "cgroup", NULL };
 static const char *const protocol_words[] = { "any", "http", "tls", NULL };
 static const char *const preset_words[] = {
 	"system_runtime", "developer_toolchains", "package_manager_config", "user_temp", NULL };

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "plan/seccomp.h"
 
-int confine_self(bool may_lack, struct cordon_err *err)
+int confine_self(struct cordon_err *err)
 {
 	const struct seccomp_options o = { .supervisor = true };
 	struct arena_room room = { 0 };
@@ -28,6 +28,6 @@ int confine_self(bool may_lack, struct cordon_err *err)
 	program = (struct sock_fprog){ .len = (unsigned short)n, .filter = filter };
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return may_lack ? 0 : err_sys(err, CORDON_E_SETUP, "cannot confine the supervisor");
+		return err_sys(err, CORDON_E_SETUP, "cannot confine the supervisor");
 	return 0;
 }

@@ -49,10 +49,8 @@ int network_join(struct network *n, struct native_fds *fds, struct cordon_err *e
 		.table = fd_take(&fds->fd[NATIVE_TABLE]),
 	};
 
-	for (int i = 0; i < MAX_NET_PORTS; i++) {
-		g.ports[i] = fd_take(&fds->fd[NATIVE_PORTS + i]);
+	for (int i = 0; i < MAX_NET_PORTS; i++)
 		g.datagrams[i] = fd_take(&fds->fd[NATIVE_DATAGRAMS + i]);
-	}
 	return n->gate ? gate_join(n->gate, &g, err) : 0;
 }
 

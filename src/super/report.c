@@ -228,8 +228,17 @@ void run_report_write(struct run_reporter *r)
 		audit_write(r->audit);
 }
 
-/* The names of protections; returns how many. */
-static size_t list_words(unsigned bits, const char *ret[N_PROTECTIONS])
+static size_t list_parts(unsigned bits, const char *ret[N_PARTS])
+{
+	size_t n = 0;
+
+	for (int i = 0; i < N_PARTS; i++)
+		if (bits & 1u << i)
+			ret[n++] = plan_part_name((enum plan_part)i);
+	return n;
+}
+
+static size_t list_protections(unsigned bits, const char *ret[N_PROTECTIONS])
 {
 	size_t n = 0;
 
@@ -273,7 +282,7 @@ void run_report_command_end(struct run_reporter *r, int id, const struct run_res
 void run_report_end(struct run_reporter *r, const struct plan *plan)
 {
 	const struct run_result *res = r->res;
-	const char *enforced[N_PROTECTIONS], *missing[N_PROTECTIONS];
+	const char *enforced[N_PARTS], *missing[N_PROTECTIONS];
 	bool ran = res->started || res->exec_errno;
 	bool signaled = res->started && WIFSIGNALED(res->status);
 	struct audit_event e = { EVENT_RUN_END, {
@@ -283,12 +292,9 @@ void run_report_end(struct run_reporter *r, const struct plan *plan)
 		[AUDIT_DURATION_MS] = AUDIT_NUMBER(res->duration_ms),
 		[AUDIT_CPU_MS] = AUDIT_NUMBER(MAX(res->usage.cpu_ms, 0)),
 		[AUDIT_MAX_RSS_KB] = AUDIT_NUMBER(MAX(res->usage.max_rss_kb, 0)),
-		[AUDIT_ENFORCED] = AUDIT_LIST(enforced, list_words(ran ? plan->enforced : 0,
+		[AUDIT_ENFORCED] = AUDIT_LIST(enforced, list_parts(ran ? plan->enforced : 0,
 								    enforced)),
-		[AUDIT_MISSING] = AUDIT_LIST(missing, list_words(plan->lacking, missing)),
-		[AUDIT_NETWORK_RUNG] = AUDIT_TEXT(ran && !plan->bare
-							  ? net_rung_name(plan->net.rung)
-							  : NULL),
+		[AUDIT_MISSING] = AUDIT_LIST(missing, list_protections(plan->lacking, missing)),
 		[AUDIT_DENIALS] = AUDIT_NUMBER(denials_count(&res->denials)),
 		[AUDIT_QUESTIONS_ALLOWED] = ran && net_has_gate(&plan->net)
 			? AUDIT_NUMBER(res->gate.questions) : AUDIT_NULL,

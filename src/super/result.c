@@ -113,25 +113,22 @@ static void print_error(const struct run_result *r, const struct plan *plan, str
 	json_close(j, '}');
 }
 
-static void print_words(unsigned bits, struct json_out *j)
+static void print_protections(const struct run_result *r, const struct plan *plan,
+			      struct json_out *j)
 {
+	json_key(j, "enforced");
+	json_open(j, '[');
+	/* Nothing enclosed a run that was refused. */
+	for (int i = 0; (r->started || r->exec_errno) && i < N_PARTS; i++)
+		if (plan->enforced & 1u << i)
+			json_put_text(j, plan_part_name((enum plan_part)i));
+	json_close(j, ']');
+	json_key(j, "missing");
 	json_open(j, '[');
 	for (int i = 0; i < N_PROTECTIONS; i++)
-		if (bits & 1u << i)
+		if (plan->lacking & 1u << i)
 			json_put_text(j, protection_name((enum protection)i));
 	json_close(j, ']');
-}
-
-/* How hosts were judged, where they were. */
-static void print_network(const struct run_result *r, const struct plan *plan, struct json_out *j)
-{
-	if ((!r->started && !r->exec_errno) || plan->bare || !net_has_gate(&plan->net))
-		return;
-	json_key(j, "network");
-	json_open(j, '{');
-	json_key(j, "rung");
-	json_put_text(j, net_rung_name(plan->net.rung));
-	json_close(j, '}');
 }
 
 /* What the result and the log do not say. */
@@ -219,14 +216,9 @@ void run_result_print_keys(const struct run_result *r, const struct plan *plan, 
 	json_put_text(j, plan->backend);
 	json_key(j, "profile");
 	json_put_text(j, plan->profile);
-	json_key(j, "enforced");
-	/* A run that was refused had none of them. */
-	print_words(r->started || r->exec_errno ? plan->enforced : 0, j);
-	json_key(j, "missing");
-	print_words(plan->lacking, j);
+	print_protections(r, plan, j);
 	json_key(j, "denials");
 	denials_print(&r->denials, j);
-	print_network(r, plan, j);
 	print_left_out(r, j);
 }
 

@@ -124,7 +124,7 @@ static int on_ready(struct run *r, struct cordon_err *err)
 	if (tree_join(&r->tree, err) < 0)
 		return -1;
 	/* Nothing else is tried from here on.  Before the guard starts, so that it has it, too. */
-	if (r->own_process && confine_self(r->plan->waived & 1u << PROTECTION_SECCOMP, err) < 0)
+	if (r->own_process && confine_self(err) < 0)
 		return -1;
 	return r->plan->asks_at_once ? tree_start_guard(&r->tree, err) : 0;
 }

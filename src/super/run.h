@@ -72,7 +72,7 @@ bool run_bare_counts_output(const struct run_options *o);
 void run_result_init(struct run_result *r);
 void run_result_release(struct run_result *r);
 /* As CONTRACT says; keys of our own come last, and only where there is something
- * to say: network (which rung judged hosts), denials_left_out, audit. */
+ * to say: denials_left_out, audit. */
 void run_result_print(const struct run_result *r, const struct plan *plan, struct json_out *out);
 /* The same as keys of an object that is open. */
 void run_result_print_keys(const struct run_result *r, const struct plan *plan,

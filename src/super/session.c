@@ -445,7 +445,7 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 	case NATIVE_READY:
 		if (tree_join(&s->tree, err) < 0 ||
 		    tree_limit_processes(&s->tree, s->tree.limits.processes, err) < 0 ||
-		    confine_self(s->tree.plan->waived & 1u << PROTECTION_SECCOMP, err) < 0)
+		    confine_self(err) < 0)
 			return -1;
 		s->is_ready = true;
 		s->server.changed = true;

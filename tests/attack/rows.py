@@ -94,7 +94,7 @@ row("by a link of HOME: keys in a root that is read", "cat ~/.config/gh/hosts.ym
     opts="-r ../home/.config")
 row("a preset that is a link to keys", "cat ~/.bun/id",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
-row("without mounts: a preset that is a link to keys", "cat ~/.bun/id", lacks="mount",
+row("level landlock: a preset that is a link to keys", "cat ~/.bun/id", lacks="userns",
     setup="mkdir ../home/.ssh; echo k > ../home/.ssh/id; ln -s .ssh ../home/.bun")
 row("credentials in a preset", "cat ~/.cargo/credentials.toml",
     setup="mkdir ../home/.cargo; echo k > ../home/.cargo/credentials.toml")
@@ -492,65 +492,6 @@ for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"),
                  ("audit", "both"), ("generic", "both"), ("uevent", "both"), ("diag", "both")):
     row(f"a socket of the kind {act}", f"./probe {act}", who=who)
 
-# --- network, where a proxy is all there is -----------------------------------------
-
-SOCKS = """py:import os, socket
-port = int(os.environ['PORT'])
-if 'CORDON_PROXY' not in os.environ:
-    socket.create_connection(({0!r}, port), 2)
-else:
-    s = socket.socket(socket.AF_UNIX)
-    s.connect(os.environ['CORDON_PROXY'][5:])
-    s.sendall(b'\\5\\1\\0')
-    assert s.recv(2) == b'\\5\\0'
-    s.sendall(b'\\5\\1\\0\\3' + bytes([len({0!r})]) + {0!r}.encode() + port.to_bytes(2, 'big'))
-    assert s.recv(10)[1] == 0
-"""
-
-
-def behind(name, act, opts="", **rest):
-    row("behind a proxy: " + name, act, lacks="net", opts="--allow-host a.example " + opts, **rest)
-
-
-for address in ("127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1"):
-    behind(f"a server on the loopback, as {address}", SOCKS.format(address),
-           serve=("tcp6" if address == "::1" else "tcp",), opts="--env PORT")
-# Where all is allowed but one, no address stands for the loopback either.
-for address in ("127.0.0.1", "localhost", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"):
-    row(f"behind a proxy, public: a server on the loopback, as {address}", SOCKS.format(address),
-        serve=("tcp6" if address in ("::1", "::") else "tcp",), lacks="net",
-        opts="--network public --deny-host x.example --env PORT")
-behind("a server on the loopback, without it",
-       "py:import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 2)",
-       serve=("tcp",), opts="--env PORT")
-for family, kind in (("INET", "STREAM"), ("INET", "DGRAM"), ("INET6", "STREAM"), ("INET6", "DGRAM")):
-    behind(f"a socket of the kind {family} {kind}",
-           f"py:import socket; socket.socket(socket.AF_{family}, socket.SOCK_{kind})")
-behind("a socket of MPTCP", "py:import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)")
-for act, who in (("vsock", "both"), ("raw", "root"), ("packet", "root"), ("diag", "both")):
-    behind(f"a socket of the kind {act}", f"./probe {act}", who=who)
-for act in ("uring", "new-net", "new-user", "clone-user", "i386"):
-    behind(f"kernel: {act}", f"./probe {act}")
-behind("a socket beside the workspace", CONNECT.format("../out/s"), serve=("out/s",))
-behind("a socket in the workspace", CONNECT.format("s"), serve=("ws/s",))
-behind("a socket in the workspace, bound to a relative path", CONNECT.format("s"),
-       serve=("./ws/s",))
-behind("a datagram to a socket in the workspace",
-       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 's')",
-       serve=("ws/s:dgram",))
-behind("a socket without a path", CONNECT.format("\0" + MINE), serve=("@" + MINE,))
-behind("a datagram to a socket without a path",
-       "py:import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto("
-       f"b'x', '\\0{MINE}')", serve=(f"@{MINE}:dgram",))
-behind("a socket without a path, with all of / readable", CONNECT.format("\0" + MINE),
-       serve=("@" + MINE,), opts="-r /")
-for what, act in (("removed", "rm /run/cordon/proxy"),
-                  ("replaced", "mv /run/cordon/proxy /run/cordon/p"),
-                  ("closed to others", "chmod 777 /run/cordon/proxy"),
-                  ("with another beside it", "py:import socket; "
-                   "socket.socket(socket.AF_UNIX).bind('/run/cordon/other')")):
-    behind(f"the proxy, {what}", act, alone="there is none outside")
-
 # --- kernel code that nobody needs ------------------------------------------------
 
 for act, who in (("uring", "both"), ("key", "both"), ("keyring", "both"), ("bpf", "root"),
@@ -602,7 +543,7 @@ for what, act, told in (
         ("the root of a process of the host", "ls /proc/$VICTIM/root/ | grep -q .", ""),
         ("a daemon of a daemon", "(setsid sh -c '(sleep 0.5; echo x > mark) & exit' &) "
          ">/dev/null 2>&1", "sleep 0.8; test -e mark")):
-    row(f"without pids: {what}", act, told=told, opts="--env VICTIM", lacks="pid")
+    row(f"level landlock: {what}", act, told=told, opts="--env VICTIM", lacks="userns")
 row("descriptors that leak", "ls /proc/self/fd | grep -v '^[0123]$'", files={7: "out/secret"})
 row("privileges by set-user-id programs",
     "grep -q NoNewPrivs:.0 /proc/self/status")
@@ -797,7 +738,6 @@ FORK = ("py:import os,time,signal\np = []\ntry:\n while len(p) < 60:\n  p.append
         "  if p[-1] == 0: time.sleep(5); os._exit(0)\nfinally:\n"
         " [os.kill(i, 9) for i in p if i]")
 row("processes: forks", FORK, opts="--processes 20")
-row("processes: forks, without pids", FORK, opts="--processes 20", who="user", lacks="pid")
 row("processes: threads", "py:import threading,time\n"
     "t = [threading.Thread(target=time.sleep, args=(0.5,)) for i in range(60)]\n"
     "[i.start() for i in t]", opts="--processes 20")

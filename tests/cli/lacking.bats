@@ -39,9 +39,13 @@ block = ["touch mark"]'
 	is "$status" 125
 	is "$out" ""
 	has "$err" "cordon: the policy needs notify ("
-	CORDON_SANDBOX=warn cordon_without notify run --policy cordon.toml --json -- /bin/echo ran
-	is "$status" 0
-	has " $(missing) " " seccomp "
+	# Level landlock cannot refuse a program.
+	policy 'may_lack = ["namespaces", "cgroup"]
+[commands]
+block = ["touch mark"]'
+	cordon_without userns run --policy cordon.toml -- /bin/echo ran
+	is "$status" 125
+	has "$err" "cordon: the policy needs mount ("
 }
 
 @test "the refusal as JSON has the hint" {
@@ -50,41 +54,43 @@ block = ["touch mark"]'
 	is "$status" 125
 	has "$out" '"code":"host"'
 	has "$out" 'max_user_namespaces'
-	is "$(missing)" userns
+	is "$(missing)" namespaces
 	cordon_without landlock run --json --profile os_hardened -- /bin/echo ran
 	is "$status" 125
 	is "$(missing)" landlock
 	has "$out" '"profile":"os_hardened"'
 	cordon_without notify run --json -- /bin/echo ran
 	is "$status" 125
-	is "$(missing)" seccomp
+	is "$(missing)" namespaces
 }
 
 @test "may_lack: runs without, says so before, and in the result" {
 	work
-	policy 'may_lack = ["uts"]'
+	policy 'may_lack = ["namespaces", "cgroup"]'
 	cordon_without uts run --json -- /bin/echo ran
 	is "$status" 0
 	has "$out" '"stdout":"ran\n"'
-	has " $(missing) " " uts "
-	is "$err" "cordon: warning: this machine does not offer uts; the command runs without"
-	cordon_without net run -- /bin/echo ran
+	has "$out" '"enforced":["landlock","seccomp"'
+	has " $(missing) " " namespaces "
+	has "$err" "cordon: warning: this machine does not offer what level full needs"
+	policy 'may_lack = ["landlock"]'
+	cordon_without uts run -- /bin/echo ran
 	is "$status" 125
-	has "$err" "the policy needs net"
+	has "$err" "the policy needs uts"
 }
 
 @test "may_lack of something that is there changes nothing" {
 	work
-	policy 'may_lack = ["uts", "net"]'
+	policy 'may_lack = ["namespaces"]'
 	cordon run --json -- /bin/echo ran
 	is "$status" 0
 	is "$err" ""
-	has_not " $(missing) " " uts "
+	has_not " $(missing) " " namespaces "
 }
 
-@test "without a network namespace no socket can be made" {
+@test "level landlock: no socket of a network can be made" {
 	work
-	policy 'may_lack = ["net"]'
+	policy 'may_lack = ["namespaces", "cgroup"]'
 	cordon_without net run -- /usr/bin/python3 -c '
 import socket
 for family in socket.AF_INET, socket.AF_INET6:
@@ -97,24 +103,23 @@ for family in socket.AF_INET, socket.AF_INET6:
 refused"
 }
 
-@test "without mounts Landlock holds the files" {
+@test "level landlock: files" {
 	work
 	echo secret >"$place/secret"
-	policy 'may_lack = ["mount", "pid", "cgroup"]'
-	cordon_without mount run --json -- /bin/sh -c \
+	policy 'may_lack = ["namespaces", "cgroup"]'
+	cordon_without userns run --json -- /bin/sh -c \
 		"cat $place/secret; echo x >$place/new; echo mine >mine; cat mine"
 	is "$status" 0
 	has "$out" '"stdout":"mine\n"'
-	is "$(missing)" "$(missing | grep -o 'mount pid.*')"
 	is "$([ -e "$place/new" ] || echo none)" none
-	cordon_without mount,landlock run -- /bin/echo ran
+	cordon_without userns,landlock run -- /bin/echo ran
 	is "$status" 125
 	has "$err" "the policy needs landlock"
 }
 
-@test "without mounts, what is denied inside a root is refused" {
+@test "level landlock: what is denied inside a root is refused" {
 	work
-	policy "may_lack = [\"mount\", \"pid\", \"cgroup\"]
+	policy "may_lack = [\"namespaces\", \"cgroup\"]
 [files]
 deny = [\"$place/work/key\"]"
 	cordon_without mount run -- /bin/echo ran
@@ -122,10 +127,10 @@ deny = [\"$place/work/key\"]"
 	has "$err" "'$place/work/key' lies inside the root '$place/work'"
 }
 
-@test "without mounts, a file system of the kernel inside a root is refused" {
+@test "level landlock: a file system of the kernel inside a root is refused" {
 	work
 	mkdir proc
-	policy 'may_lack = ["mount", "pid", "cgroup"]'
+	policy 'may_lack = ["namespaces", "cgroup"]'
 	# shellcheck disable=SC2016  # expanded there
 	run unshare --map-root-user --mount sh -c 'mount --rbind /proc proc && exec "$@"' sh \
 		"$CORDON_BUILD/tests/without" mount "$CORDON" run -- /bin/echo ran
@@ -133,11 +138,11 @@ deny = [\"$place/work/key\"]"
 	has "$output" "'$place/work/proc' lies inside the root '$place/work'"
 }
 
-@test "without mounts, what is to be kept inside a writable root is refused" {
+@test "level landlock: what is to be kept inside a writable root is refused" {
 	work
 	mkdir -p ro
 	for entry in 'protect = ["./ro"]' 'protect = ["**/*.lock"]' 'read = ["./ro"]'; do
-		policy "may_lack = [\"mount\", \"pid\", \"cgroup\"]
+		policy "may_lack = [\"namespaces\", \"cgroup\"]
 [files]
 $entry"
 		cordon_without mount run -- /bin/echo ran
@@ -146,9 +151,9 @@ $entry"
 	done
 }
 
-@test "without pids nothing is left behind, and nobody else is hit" {
+@test "level landlock: nothing is left behind, and nobody else is hit" {
 	work
-	policy 'may_lack = ["mount", "pid", "cgroup"]'
+	policy 'may_lack = ["namespaces", "cgroup"]'
 	sleep 60 &
 	local other=$!
 	# shellcheck disable=SC2016  # expanded inside
@@ -160,7 +165,7 @@ $entry"
 	is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
 }
 
-@test "without pids nobody inside ends or stops what ends the tree" {
+@test "level landlock: no process inside ends or stops what ends the tree" {
 	work
 	for feature in pid mount; do
 		for signal in KILL STOP; do
@@ -173,7 +178,7 @@ $entry"
 	done
 }
 
-@test "without pids nothing outlives the supervisor" {
+@test "level landlock: nothing outlives the supervisor" {
 	work
 	CORDON_SANDBOX=warn "$CORDON_BUILD/tests/without" mount "$CORDON" run -- /bin/sh -c \
 		'trap "" TERM HUP; setsid sleep 73 & echo $! >pid; sleep 74' 3>&- 2>/dev/null &
@@ -185,21 +190,24 @@ $entry"
 	is "$(kill -0 "$(cat pid)" 2>/dev/null && echo alive)" ""
 }
 
-@test "CORDON_SANDBOX=warn does without anything, off encloses nothing" {
+@test "CORDON_SANDBOX=warn takes the best level there is, off takes full or none" {
 	work
 	export CORDON_SANDBOX=warn
-	cordon_without seccomp,uts run --json -- /bin/echo ran
+	cordon_without uts run --json -- /bin/echo ran
 	is "$status" 0
-	has " $(missing) " " uts "
-	has " $(missing) " " seccomp "
-	has "$err" "does not offer uts seccomp; the command runs without"
-	has "$err" "blocked commands with arguments, are not held"
+	has "$out" '"enforced":["landlock","seccomp"'
+	has "$err" "protected names inside writable roots"
+	cordon_without uts,landlock run --json -- /bin/echo ran
+	is "$status" 0
+	has "$out" '"enforced":[]'
+	is "$(missing)" "namespaces landlock cgroup"
+	has "$err" "the command runs without any protection"
 	export CORDON_SANDBOX=off
 	echo secret >"$place/secret"
 	cordon_without uts run -- cat "$place/secret"
 	is "$status" 0
 	is "$out" secret
-	has "$err" "does not offer uts; CORDON_SANDBOX=off runs the command without any protection"
+	has "$err" "the command runs without any protection"
 }
 
 @test "CORDON_SANDBOX=off gives nothing up that a ceiling asks for" {
@@ -208,7 +216,7 @@ $entry"
 	printf '[limits]\nmemory = "1G"\n' >config/cordon/cordon.toml
 	CORDON_SANDBOX=off cordon_without uts run -- touch ran
 	is "$status" 125
-	has "$err" "backend none does not keep limits.memory, which a ceiling asks for"
+	has "$err" "backend none does not enforce limits.memory, which a ceiling sets"
 	[ ! -e ran ]
 	printf '[limits]\ntimeout = "9s"\n' >config/cordon/cordon.toml
 	CORDON_SANDBOX=off cordon_without uts run -- touch ran
@@ -225,7 +233,7 @@ $entry"
 
 @test "CORDON_SANDBOX=enforce ignores may_lack" {
 	work
-	policy 'may_lack = ["uts"]'
+	policy 'may_lack = ["namespaces", "cgroup"]'
 	CORDON_SANDBOX=enforce cordon_without uts run -- /bin/echo ran
 	is "$status" 125
 	has "$err" "the policy needs uts"
@@ -255,13 +263,16 @@ $entry"
 
 @test "require: off does not give up what is there, for what is not" {
 	work
-	policy 'require = ["net"]'
+	policy 'require = ["landlock"]'
 	CORDON_SANDBOX=off cordon_without uts run -- /bin/echo ran
 	is "$status" 125
 	is "$out" ""
 	has "$err" "the policy needs uts"
 	CORDON_SANDBOX=warn cordon_without uts run -- /bin/echo ran
 	is "$status" 0
+	policy 'require = ["namespaces"]'
+	CORDON_SANDBOX=warn cordon_without uts run -- /bin/echo ran
+	is "$status" 125
 }
 
 @test "a misspelt CORDON_SANDBOX is a usage error that names it" {
@@ -281,25 +292,25 @@ $entry"
 
 @test "a network that the policy restricts is never opened by consent" {
 	work
-	policy 'may_lack = ["net"]
+	policy 'may_lack = ["namespaces", "landlock", "cgroup"]
 [network]
 allow = ["a.example:443"]'
 	for consent in "" warn enforce; do
-		CORDON_SANDBOX=$consent cordon_without anyip,tproxy run -- /bin/echo ran
+		CORDON_SANDBOX=$consent cordon_without tproxy run -- /bin/echo ran
 		is "$status" 125
 		is "$out" ""
 		has "$err" "cordon: network.mode allowlist needs tproxy ("
 		is "$([ "$(wc -l <"$place/.err")" -ge 2 ] && echo hint)" hint
 	done
-	policy 'may_lack = ["net"]
+	policy 'may_lack = ["namespaces", "landlock", "cgroup"]
 [network]
 mode = "public"
 deny = ["*:25"]'
-	CORDON_SANDBOX=warn cordon_without anyip,tproxy run -- /bin/echo ran
+	CORDON_SANDBOX=warn cordon_without tproxy run -- /bin/echo ran
 	is "$status" 125
 	has "$err" "cordon: network.deny under network.mode public needs tproxy ("
 	# Without anything, where that is said.
-	CORDON_SANDBOX=off cordon_without anyip,tproxy run -- /bin/echo ran
+	CORDON_SANDBOX=off cordon_without tproxy run -- /bin/echo ran
 	is "$status" 0
 	is "$out" ran
 	has "$err" "without any protection"

@@ -268,7 +268,7 @@ network connections 512: counted where they are accepted"
 	printf '[network]\nmode = "no-network"\n' >"$HOME/.config/cordon/cordon.toml"
 	cordon run --no-sandbox -c 'echo ran >ran'
 	is "$status" 125
-	has "$err" "backend none does not keep network.mode, which a ceiling asks for \
+	has "$err" "backend none does not enforce network.mode, which a ceiling sets \
 ($HOME/.config/cordon/cordon.toml:2:8); use --sandbox process"
 	has_not "$err" warning
 	[ ! -e ran ]

@@ -272,7 +272,7 @@ denied: the policy is not valid"
 	cordon_without landlock check p.toml
 	is "$status" 1
 	has "$err" "p.toml:1:12: the policy needs landlock"
-	printf 'may_lack = ["net"]\n' >p.toml
+	printf 'may_lack = ["namespaces", "cgroup"]\n[files]\npresets = ["system_runtime"]\n' >p.toml
 	cordon_without net check p.toml
 	is "$status" 0
 	printf '' >p.toml

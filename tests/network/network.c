@@ -159,7 +159,7 @@ static void check_answered(struct inside *in, int fd, const char *addr, unsigned
 
 static struct plan tproxy_plan(void)
 {
-	return (struct plan){ .net = { .rung = NET_TPROXY,
+	return (struct plan){ .net = { .kind = NET_GATE,
 				       .nets = some_nets,
 				       .n_nets = N_RULES(some_nets),
 				       .datagrams = some_datagrams,
@@ -320,7 +320,7 @@ static void test_the_sets_change_from_outside(void)
 {
 	static const struct host_rule all[] = { { .form = HOST_NET },
 						{ .form = HOST_NET, .addr = { .is_v6 = true } } };
-	struct plan plan = { .net = { .rung = NET_TPROXY } };
+	struct plan plan = { .net = { .kind = NET_GATE } };
 	struct plan_net none = { 0 }, some = tproxy_plan().net;
 	struct plan_net every = { .nets = all, .n_nets = 2 };
 	struct cordon_err err;
@@ -351,7 +351,7 @@ static void test_the_sets_change_from_outside(void)
 static void test_many_ranges(void)
 {
 	static struct host_rule many[2 * MAX_NET_RANGES];
-	struct plan plan = { .net = { .rung = NET_TPROXY, .nets = many } };
+	struct plan plan = { .net = { .kind = NET_GATE, .nets = many } };
 	struct cordon_err err;
 	struct inside in = { 0 };
 	struct table t;
@@ -422,35 +422,9 @@ static void test_without_the_listener_all_is_refused(void)
 
 /* ---- without it --------------------------------------------------------- */
 
-static void test_ports_without_nf_tables(void)
-{
-	static const uint16_t ports[] = { 443, 53, 8443 };
-	struct plan plan = { .net = { .rung = NET_PORTS, .ports = ports, .n_ports = 3 } };
-	struct inside in = { 0 };
-	struct wish w;
-
-	start(&in, &plan);
-	is_int(in.fds.fd[NATIVE_GATE], -1, "no transparent listener");
-	is_int(in.fds.fd[NATIVE_TABLE], -1, "no table");
-	is_int(in.fds.fd[NATIVE_PORTS + 1], -1, "port 53 is DNS");
-	w = wish_to(ACT_CONNECT, "198.18.0.5", 443);
-	is_int(inside_do(&in, &w).error, 0, "port 443");
-	is_text(take_connection(in.fds.fd[NATIVE_PORTS]), "198.18.0.5 443", "reaches the gate");
-	w = wish_to(ACT_CONNECT, "2001:db8::1", 8443);
-	is_int(inside_do(&in, &w).error, 0, "port 8443 over IPv6");
-	is_text(take_connection(in.fds.fd[NATIVE_PORTS + 2]), "2001:db8::1 8443", "reaches it");
-	check_error(&in, wish_to(ACT_CONNECT, "198.18.0.5", 80), ECONNREFUSED, "another port");
-	check_error(&in, wish_to(ACT_ASK, "198.18.0.5", 443), ECONNREFUSED, "UDP");
-	check_error(&in, wish_to(ACT_BIND, "0.0.0.0", 8443), EADDRINUSE, "taking its port");
-	check_error(&in, wish_to(ACT_BIND, "198.18.0.5", 8443), EADDRINUSE, "at one address");
-	check_answered(&in, in.fds.fd[NATIVE_DNS], "8.8.8.8", 53);
-	check_error(&in, wish_to(ACT_SERVE, "127.0.0.1", 8080), 0, "a server inside");
-	inside_stop(&in);
-}
-
 static void test_closed(void)
 {
-	struct plan plan = { .net = { .rung = NET_CLOSED } };
+	struct plan plan = { .net = { .kind = NET_CLOSED } };
 	struct inside in = { 0 };
 
 	start(&in, &plan);
@@ -561,7 +535,7 @@ static bool start_run(struct arena *arena, struct native_child *ret)
 			     .cwd = "/",
 			     .limits = SOME_LIMITS,
 			     .most = SOME_LIMITS,
-			     .net = { .rung = NET_TPROXY } };
+			     .net = { .kind = NET_GATE } };
 	struct native_stdio io = { .fd = { 0, 1, 2 } };
 	struct native_groups groups = { .cgroup = -1 };
 	struct cordon_err err;
@@ -776,7 +750,7 @@ int main(void)
 		TAP(test_many_ranges),
 		TAP(test_a_flood_of_refusals_is_bounded),
 		TAP(test_without_the_listener_all_is_refused),
-		TAP(test_ports_without_nf_tables),
+		
 		TAP(test_closed),
 		TAP(test_ipv6_is_switched_off),
 		TAP(test_a_kernel_without_ipv6),

@@ -159,7 +159,7 @@ static bool passes(const struct plan_net *net, const struct question *q, struct 
 	first.first = schemes[q->scheme].server_first ? FIRST_OF_SERVER :
 		      first_read((const unsigned char *)schemes[q->scheme].bytes,
 				 schemes[q->scheme].n);
-	return net->rung == NET_OPEN ||
+	return net->kind == NET_OPEN ||
 	       (asks(net, &host, why) && (!q->answers.n || asks(net, &all, why)) &&
 		asks(net, &first, why));
 }
@@ -173,7 +173,7 @@ static bool opens(const char *hint)
 /* An answer of the loopback alone is named by that very address or not at all. */
 static bool must_not_pass(const struct question *q, const struct plan_net *net, const char *policy)
 {
-	return q->answers.n == 1 && q->may_loop && net->rung != NET_OPEN && !q->addrs[0].is_v6 &&
+	return q->answers.n == 1 && q->may_loop && net->kind != NET_OPEN && !q->addrs[0].is_v6 &&
 	       !strstr(policy, "\"127.0.0.1\"");
 }
 

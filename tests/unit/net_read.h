@@ -11,7 +11,7 @@ __attribute__((unused))
 static struct plan_net *read_net(struct arena *a, const char *text,
 				 const struct net_reroute *reroutes, size_t n_reroutes)
 {
-	static const struct host_caps caps = { .net = true, .anyip = true, .tproxy = true };
+	static const struct host_caps caps = { .net = true, .tproxy = true };
 	static const char *const variables[] = { NULL };
 	const struct net_options o = { .caps = &caps, .environ = variables, .reroutes = reroutes,
 				       .n_reroutes = n_reroutes };

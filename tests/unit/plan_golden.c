@@ -2,7 +2,6 @@
 #include "plan/compile.h"
 
 #include <glob.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "policy_read.h"
@@ -13,24 +12,22 @@ struct golden {
 	enum plan_consent consent;
 	const char *title;
 	const char *home;	/* with the credentials in it, which make a plan long */
-	bool gate;		/* told of machines that differ in this */
 };
 
 static const struct golden cases[] = {
-	{ "plain", CONSENT_POLICY, "plain", NULL, false },
-	{ "plain", CONSENT_ANY, "plain, CORDON_SANDBOX=warn", NULL, false },
-	{ "plain", CONSENT_BARE, "plain, CORDON_SANDBOX=off", NULL, false },
-	{ "lesser", CONSENT_POLICY, "lesser", NULL, false },
-	{ "lesser", CONSENT_NONE, "lesser, CORDON_SANDBOX=enforce", NULL, false },
-	{ "hardened", CONSENT_ANY, "hardened, CORDON_SANDBOX=warn", NULL, false },
-	{ "public", CONSENT_POLICY, "public", "/nobody", false },
-	{ "gate", CONSENT_POLICY, "gate", NULL, true },
-	{ "names", CONSENT_POLICY, "names", NULL, true },
-	{ "names", CONSENT_ANY, "names, CORDON_SANDBOX=warn", NULL, true },
-	{ "names", CONSENT_BARE, "names, CORDON_SANDBOX=off", NULL, true },
-	{ "denied", CONSENT_POLICY, "denied", NULL, true },
-	{ "exposed", CONSENT_POLICY, "exposed", NULL, true },
-	{ "blocked", CONSENT_POLICY, "blocked", NULL, true },
+	{ "plain", CONSENT_POLICY, "plain", NULL },
+	{ "plain", CONSENT_ANY, "plain, CORDON_SANDBOX=warn", NULL },
+	{ "plain", CONSENT_BARE, "plain, CORDON_SANDBOX=off", NULL },
+	{ "lesser", CONSENT_POLICY, "lesser", NULL },
+	{ "lesser", CONSENT_NONE, "lesser, CORDON_SANDBOX=enforce", NULL },
+	{ "hardened", CONSENT_ANY, "hardened, CORDON_SANDBOX=warn", NULL },
+	{ "public", CONSENT_POLICY, "public", "/nobody" },
+	{ "gate", CONSENT_POLICY, "gate", NULL },
+	{ "names", CONSENT_POLICY, "names", NULL },
+	{ "names", CONSENT_BARE, "names, CORDON_SANDBOX=off", NULL },
+	{ "denied", CONSENT_POLICY, "denied", NULL },
+	{ "exposed", CONSENT_POLICY, "exposed", NULL },
+	{ "blocked", CONSENT_POLICY, "blocked", NULL },
 };
 
 static struct str read_text(struct arena *a, const char *name)
@@ -90,7 +87,7 @@ static void print_case(struct arena *a, const struct golden *g, const struct hos
 
 /* Where nothing is missing, what may be missing makes no difference: such a
  * plan stands there once, with all its titles. */
-static void print_plans(struct arena *a, const struct host_caps *caps, bool gate, struct buf *out)
+static void print_plans(struct arena *a, const struct host_caps *caps, struct buf *out)
 {
 	struct buf before = BUF(1 << 20);
 
@@ -98,8 +95,6 @@ static void print_plans(struct arena *a, const struct host_caps *caps, bool gate
 		cleanup_buf struct buf one = BUF(1 << 20);
 		const char *body, *was;
 
-		if (cases[i].gate && !gate)
-			continue;
 		print_case(a, &cases[i], caps, &one);
 		body = strchr(buf_text(&one), '\n');
 		was = before.n ? strchr(buf_text(&before), '\n') : NULL;
@@ -114,91 +109,45 @@ static void print_plans(struct arena *a, const struct host_caps *caps, bool gate
 	buf_release(&before);
 }
 
-/* ---- differences -------------------------------------------------------- */
-
-#define MAX_LINES	2000
-
-struct lines {
-	struct str line[MAX_LINES];
-	size_t n;
-};
-
-static void split(const char *text, struct lines *ret)
+static bool has_line(const char *text, struct str line)
 {
-	for (ret->n = 0; *text && ok(ret->n < MAX_LINES - 1, "few lines"); ret->n++) {
-		size_t n = strcspn(text, "\n");
+	for (struct str rest = str_from(text); rest.n;) {
+		size_t n = str_find(rest, '\n');
 
-		ret->line[ret->n] = (struct str){ text, n };
-		text += n + (text[n] == '\n');
+		if (str_eq(str_first(rest, n), line))
+			return true;
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
+	}
+	return false;
+}
+
+static void print_others(char sign, const char *of, const char *than, struct buf *out)
+{
+	for (struct str rest = str_from(of); rest.n;) {
+		size_t n = str_find(rest, '\n');
+		struct str line = str_first(rest, n);
+
+		if (line.n && !has_line(than, line))
+			buf_printf(out, "%c %.*s\n", sign, STR_FMT(line));
+		rest = str_from_pos(rest, n < rest.n ? n + 1 : n);
 	}
 }
 
-static bool is_same(struct str a, struct str b)
+/* The lines of each case that differ on the two machines. */
+static void print_difference(struct arena *a, const struct host_caps *full,
+			     const struct host_caps *caps, struct buf *out)
 {
-	return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
-}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_buf struct buf one = BUF(1 << 20), other = BUF(1 << 20);
 
-struct pair {
-	struct lines was, is;
-	uint16_t common[MAX_LINES * MAX_LINES];
-};
-
-/* How many lines both have in common from lines i and k to the end. */
-static uint16_t *common_from(struct pair *p, size_t i, size_t k)
-{
-	return &p->common[i * (p->is.n + 1) + k];
-}
-
-static void count_common(struct pair *p)
-{
-	for (size_t i = p->was.n; i-- > 0;)
-		for (size_t k = p->is.n; k-- > 0;)
-			*common_from(p, i, k) = is_same(p->was.line[i], p->is.line[k]) ?
-						(uint16_t)(*common_from(p, i + 1, k + 1) + 1) :
-						MAX(*common_from(p, i + 1, k),
-						    *common_from(p, i, k + 1));
-}
-
-/* Is line k of the new text one that the old text does not have at line i? */
-static bool is_added(struct pair *p, size_t i, size_t k)
-{
-	return i == p->was.n ||
-	       (k < p->is.n && *common_from(p, i, k + 1) > *common_from(p, i + 1, k));
-}
-
-/* Prints the lines that only one text has, and above them the title of their case. */
-static void print_lines_of_one(struct arena *a, const char *old, const char *new, struct buf *out)
-{
-	struct pair *p = arena_new(a, 1, sizeof(*p));
-	struct str title = STR("");
-
-	if (!ok(p != NULL, "memory"))
-		return;
-	split(old, &p->was);
-	split(new, &p->is);
-	count_common(p);
-	for (size_t i = 0, k = 0; i < p->was.n || k < p->is.n;) {
-		bool added;
-
-		if (i < p->was.n && k < p->is.n && is_same(p->was.line[i], p->is.line[k])) {
-			if (strncmp(p->is.line[k].s, "== ", 3) == 0)
-				title = p->is.line[k];
-			i++, k++;
-			continue;
-		}
-		if (title.n)
-			buf_printf(out, "%.*s\n", (int)title.n, title.s);
-		title = STR("");
-		added = is_added(p, i, k);
-		buf_printf(out, "%c%.*s\n", added ? '+' : '-',
-			   (int)(added ? p->is.line[k] : p->was.line[i]).n,
-			   (added ? p->is.line[k] : p->was.line[i]).s);
-		k += added;
-		i += !added;
+		print_case(a, &cases[i], full, &one);
+		print_case(a, &cases[i], caps, &other);
+		buf_printf(out, "== %s\n", cases[i].title);
+		if (strstr(buf_text(&other), "level      full"))
+			print_others('-', buf_text(&one), buf_text(&other), out);
+		print_others('+', buf_text(&other), buf_text(&one), out);
 	}
 }
-
-/* ---- machines ----------------------------------------------------------- */
 
 static void write_golden(const char *path, const struct buf *text)
 {
@@ -209,64 +158,38 @@ static void write_golden(const char *path, const struct buf *text)
 		fclose(f);
 }
 
-/* The plans of one machine; the same input gives the same bytes. */
-static bool plans_of(struct arena *a, const char *machine, bool gate, struct buf *out)
+static bool read_caps(struct arena *a, const char *name, struct host_caps *ret)
 {
-	const char *path = arena_printf(a, "%s.caps", machine);
-	cleanup_buf struct buf again = BUF(1 << 20);
-	struct str text = STR("");
+	struct str text = read_text(a, name);
 	struct cordon_err err;
-	struct host_caps caps;
 
-	ok(fd_read_file(path, 1 << 16, a, &text, &err) == 0, "%s", err.msg);
-	if (!ok(host_caps_parse(text, &caps, &err) == 0, "%s:%u: %s", path, err.line, err.msg))
-		return false;
-	print_plans(a, &caps, gate, out);
-	print_plans(a, &caps, gate, &again);
-	return is_text(buf_text(&again), buf_text(out), "the same input gives the same bytes");
+	return ok(host_caps_parse(text, ret, &err) == 0, "%s:%u: %s", name, err.line, err.msg);
 }
 
-/* Replaces plans by how they differ from those of the machine that `diff` begins with. */
-static void make_diff(struct arena *a, struct str diff, bool gate, struct buf *plans)
+static void check_machine(const char *name)
 {
-	cleanup_buf struct buf others = BUF(1 << 20), out = BUF(1 << 20);
-	size_t n = strcspn(diff.s, "\n");
-	const char *other;
-
-	if (!ok(strncmp(diff.s, "against ", 8) == 0, "a diff names a machine"))
-		return;
-	other = arena_printf(a, "%s/%.*s", GOLDEN_DIR, (int)n - 8, diff.s + 8);
-	if (!plans_of(a, other, gate, &others))
-		return;
-	buf_printf(&out, "%.*s\n", (int)n, diff.s);
-	print_lines_of_one(a, buf_text(&others), buf_text(plans), &out);
-	buf_clear(plans);
-	buf_puts(plans, buf_text(&out));
-}
-
-static void check_machine(const char *caps_path)
-{
+	static const char *const whole[] = { "full", "root", "landlock", "old-landlock",
+					       "nothing", NULL };
 	cleanup_arena struct arena a = ARENA(256 << 20);
-	cleanup_buf struct buf is = BUF(1 << 20);
-	const char *machine = arena_printf(&a, "%.*s", (int)(strlen(caps_path) - 5), caps_path);
-	const char *path = arena_printf(&a, "%s.plans", machine);
-	bool is_whole = access(path, F_OK) == 0;
-	struct str want = STR("");
-	struct cordon_err err;
-	/* Those are about something else. */
-	bool gate = !strstr(caps_path, "/landlock-") && !strstr(caps_path, "/cgroup-");
+	cleanup_buf struct buf one = BUF(1 << 20), two = BUF(1 << 20);
+	bool is_whole = str_is_one_of(str_from(name), whole);
+	const char *file = arena_printf(&a, "%s.%s", name, is_whole ? "plans" : "diff");
+	struct host_caps full, caps;
 
-	if (!is_whole)
-		path = arena_printf(&a, "%s.diff", machine);
-	ok(fd_read_file(path, MAX_SOURCE_BYTES, &a, &want, &err) == 0, "%s", err.msg);
-	if (!plans_of(&a, machine, gate, &is))
+	if (!read_caps(&a, "full.caps", &full) ||
+	    !read_caps(&a, arena_printf(&a, "%s.caps", name), &caps))
 		return;
-	if (!is_whole)
-		make_diff(&a, want, gate, &is);
+	if (is_whole) {
+		print_plans(&a, &caps, &one);
+		print_plans(&a, &caps, &two);
+		is_text(buf_text(&two), buf_text(&one), "the same input gives the same bytes");
+	} else {
+		print_difference(&a, &full, &caps, &one);
+	}
 	if (getenv("CORDON_GOLDEN"))
-		write_golden(path, &is);
+		write_golden(arena_printf(&a, GOLDEN_DIR "/%s", file), &one);
 	else
-		is_text(buf_text(&is), want.s, "%s", path);
+		is_text(buf_text(&one), read_text(&a, file).s, "%s", file);
 }
 
 static void test_plans_are_the_golden_ones(void)
@@ -276,8 +199,12 @@ static void test_plans_are_the_golden_ones(void)
 	if (!ok(glob(GOLDEN_DIR "/*.caps", 0, NULL, &found) == 0, "machines"))
 		return;
 	ok(found.gl_pathc >= 10, "%zu machines", found.gl_pathc);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check_machine(found.gl_pathv[i]);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+		*strrchr(name, '.') = '\0';
+		check_machine(name);
+	}
 	globfree(&found);
 }
 

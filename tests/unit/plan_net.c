@@ -1,4 +1,4 @@
-/* The network of a plan: which rung holds it where, and what goes into it. */
+/* The network of a plan: what it needs of the machine, and what goes into it. */
 #include "plan/net.h"
 
 #include "plan/compile.h"
@@ -32,59 +32,37 @@ static int compile(struct arena *a, const char *text, const struct host_caps *ca
 	return net_compile(p, &p->base, &o, a, ret, err);
 }
 
-/* ---- the rung ------------------------------------------------------------ */
+/* ---- how it is held ------------------------------------------------------- */
 
-enum machine { NO_NET, PLAIN_NET, WITH_ANYIP, WITH_TPROXY, WITH_PROXY, N_MACHINES };
+enum machine { NO_NET, PLAIN_NET, WITH_TPROXY, N_MACHINES };
 static const struct host_caps machines[] = {
-	[NO_NET] = { .tproxy = true, .anyip = true },
+	[NO_NET] = { .tproxy = true },
 	[PLAIN_NET] = { .net = true },
-	[WITH_ANYIP] = { .net = true, .anyip = true },
-	[WITH_TPROXY] = { .net = true, .anyip = true, .tproxy = true },
-	[WITH_PROXY] = { .userns = true, .mount = true, .seccomp = true, .landlock = 6 },
+	[WITH_TPROXY] = { .net = true, .tproxy = true },
 };
 static_assert(ARRAY_SIZE(machines) == N_MACHINES, "a machine without a table");
 
-#define NONE	N_NET_RUNGS
 #define NET(x)	"[network]\n" x "\n"
 
-static void test_rungs(void)
+static void test_kinds(void)
 {
 	static const struct {
 		const char *text;
-		enum net_rung want[N_MACHINES];
+		enum net_kind want;
 	} rows[] = {
-		{ "", { NET_CLOSED, NET_CLOSED, NET_CLOSED, NET_CLOSED, NET_CLOSED } },
-		{ NET("mode = \"public\""), { NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN } },
-		{ NET("mode = \"public\"\nudp_allow = [\"a:1\"]"),
-		  { NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN } },
-		{ NET("mode = \"public\"\nupstream_proxy = \"none\""),
-		  { NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN, NET_OPEN } },
-		{ NET("mode = \"public\"\ndeny = [\"a\"]"),
-		  { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("mode = \"public\"\nexpose = [1]"), { NONE, NONE, NONE, NET_TPROXY, NONE } },
-		{ NET("mode = \"public\"\nhost_ports = [1]"),
-		  { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("mode = \"public\"\nupstream_proxy = \"http://p:1\""),
-		  { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("expose = [8080]"), { NONE, NONE, NET_PORTS, NET_TPROXY, NONE } },
-		{ NET("host_ports = [5432]"), { NONE, NONE, NET_PORTS, NET_TPROXY, NET_PROXY } },
-		{ NET("host_ports = [53]"), { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("udp_allow = [\"a:123\"]"), { NONE, NONE, NET_PORTS, NET_TPROXY, NONE } },
-		/* Nothing is granted: where nobody judges, nothing is there. */
-		{ NET("allow = []"),
-		  { NET_CLOSED, NET_CLOSED, NET_PORTS, NET_TPROXY, NET_CLOSED } },
-		{ NET("allow = [\"a:443\"]"), { NONE, NONE, NET_PORTS, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:443\", \"b\"]"), { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:443\", \"10.0.0.0/8\"]"),
-		  { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:1001-1064\"]"),
-		  { NONE, NONE, NET_PORTS, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:1001-1065\"]"), { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:1001-1064\"]\nhost_ports = [1001]"),
-		  { NONE, NONE, NET_PORTS, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:1001-1064\"]\nhost_ports = [1]"),
-		  { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
-		{ NET("allow = [\"a:50-60\"]"), { NONE, NONE, NONE, NET_TPROXY, NET_PROXY } },
+		{ "", NET_CLOSED },
+		{ NET("mode = \"public\""), NET_OPEN },
+		{ NET("mode = \"public\"\nudp_allow = [\"a:1\"]"), NET_OPEN },
+		{ NET("mode = \"public\"\nupstream_proxy = \"none\""), NET_OPEN },
+		{ NET("mode = \"public\"\ndeny = [\"a\"]"), NET_GATE },
+		{ NET("mode = \"public\"\nexpose = [1]"), NET_GATE },
+		{ NET("mode = \"public\"\nhost_ports = [1]"), NET_GATE },
+		{ NET("mode = \"public\"\nupstream_proxy = \"http://p:1\""), NET_GATE },
+		{ NET("expose = [8080]"), NET_GATE },
+		{ NET("host_ports = [5432]"), NET_GATE },
+		{ NET("udp_allow = [\"a:123\"]"), NET_GATE },
+		{ NET("allow = []"), NET_GATE },
+		{ NET("allow = [\"a:443\"]"), NET_GATE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -93,18 +71,15 @@ static void test_rungs(void)
 			struct plan_net net;
 			struct cordon_err err;
 			struct policy p = read_whole(&a, rows[i].text);
-			bool held = rows[i].want[k] != NONE;
+			bool offered = rows[i].want != NET_GATE || k == WITH_TPROXY;
 
-			is_int(net_find_rung(&p.base, &machines[k]), rows[i].want[k],
-			       "%s on machine %d", rows[i].text, k);
-			is_int(net_find_missing(&p.base, &machines[k]) == N_HOST_FEATURES, held,
+			is_int(net_find_kind(&p.base), rows[i].want, "%s", rows[i].text);
+			is_int(net_find_missing(&p.base, &machines[k]) == N_HOST_FEATURES, offered,
 			       "missing: %s on machine %d", rows[i].text, k);
-			is_int(net_check(&p.base, &machines[k], &err) == 0, held,
-			       "check: %s on machine %d", rows[i].text, k);
-			is_int(compile(&a, rows[i].text, &machines[k], &net, &err) == 0, held,
+			is_int(compile(&a, rows[i].text, &machines[k], &net, &err) == 0, offered,
 			       "compile: %s on machine %d", rows[i].text, k);
-			if (held)
-				is_int(net.rung, rows[i].want[k], "%s", rows[i].text);
+			if (offered)
+				is_int(net.kind, rows[i].want, "%s", rows[i].text);
 		}
 }
 
@@ -117,15 +92,12 @@ static void test_refusals_name_what_asks(void)
 	} rows[] = {
 		{ NET("allow = [\"a:1\"]"), NO_NET, "network.mode allowlist needs net (" },
 		{ NET("allow = [\"a:1\"]"), PLAIN_NET, "network.mode allowlist needs tproxy (" },
-		{ NET("mode = \"public\"\ndeny = [\"a\"]"), WITH_ANYIP,
+		{ NET("mode = \"public\"\ndeny = [\"a\"]"), PLAIN_NET,
 		  "network.deny under network.mode public needs tproxy (" },
 		{ NET("expose = [1]"), PLAIN_NET,
 		  "network.expose under network.mode no-network needs tproxy (" },
 		{ NET("mode = \"public\"\nupstream_proxy = \"http://p\""), PLAIN_NET,
 		  "network.upstream_proxy under network.mode public needs tproxy (" },
-		{ NET("allow = [\"a:1\", \"*.b\"]"), WITH_ANYIP,
-		  "network.allow: '*.b' needs tproxy (" },
-		{ NET("host_ports = [53]"), WITH_ANYIP, "network.host_ports: '53' needs tproxy (" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -145,21 +117,15 @@ static void test_refusals_name_what_asks(void)
 
 static void test_ports(void)
 {
-	static const uint16_t want[] = { 9, 80, 81, 443 };
 	cleanup_arena struct arena a = ARENA(8 << 20);
 	struct cordon_err err;
 	struct plan_net net;
 
-	if (!ok(compile(&a, NET("allow = [\"a:443\", \"b:80-81\", \"10.0.0.0/8:443\"]\n"
-				"host_ports = [9]\nexpose = [8080]"),
-			&machines[WITH_ANYIP], &net, &err) == 0, "%s", err.msg))
+	if (!ok(compile(&a, NET("allow = [\"a:443\"]\nhost_ports = [9]\nexpose = [8080]"),
+			&machines[WITH_TPROXY], &net, &err) == 0, "%s", err.msg))
 		return;
-	is_int(net.n_ports, ARRAY_SIZE(want), "ports to listen on");
-	ok(memcmp(net.ports, want, sizeof(want)) == 0, "each once, in order");
 	ok(net.n_host_ports == 1 && net.host_ports[0] == 9, "host ports");
 	ok(net.n_expose == 1 && net.expose[0] == 8080, "expose");
-	ok(compile(&a, NET("allow = [\"a:443\"]"), &machines[WITH_TPROXY], &net, &err) == 0 &&
-		   net.n_ports == 0, "none where all are taken");
 }
 
 static void test_datagrams(void)
@@ -169,7 +135,7 @@ static void test_datagrams(void)
 	struct plan_net net;
 
 	if (!ok(compile(&a, NET("udp_allow = [\"n:123\", \"192.0.2.1:9\"]"),
-			&machines[WITH_ANYIP], &net, &err) == 0, "%s", err.msg))
+			&machines[WITH_TPROXY], &net, &err) == 0, "%s", err.msg))
 		return;
 	is_int(net.n_datagrams, 2, "datagrams");
 	is_text(net.datagrams[0].host.name, "n", "by name");
@@ -301,11 +267,11 @@ static void test_phases(void)
 	struct plan plan;
 	struct cordon_err err = { 0 };
 
-	ok(net_compile(&p, &p.phases[0].section, &o, &a, &net, &err) == 0 && net.rung == NET_OPEN,
+	ok(net_compile(&p, &p.phases[0].section, &o, &a, &net, &err) == 0 && net.kind == NET_OPEN,
 	   "an open phase");
 	ok(net_compile(&p, &p.phases[1].section, &o, &a, &net, &err) == 0 &&
-		   net.rung == NET_TPROXY, "one with an allowlist");
-	ok(plan_compile(&p, &caps, &r, &a, &plan, &err) == 0 && plan.net.rung == NET_CLOSED,
+		   net.kind == NET_GATE, "one with an allowlist");
+	ok(plan_compile(&p, &caps, &r, &a, &plan, &err) == 0 && plan.net.kind == NET_CLOSED,
 	   "the base alone: %s", err.msg);
 	r.session = true;
 	is_int(plan_compile(&p, &caps, &r, &a, &plan, &err), -1, "all phases");
@@ -368,47 +334,10 @@ static void test_reroutes(void)
 	}
 }
 
-/* Each part, and what stands in its place. */
-static void test_what_a_proxy_needs(void)
-{
-	const struct host_caps all = machines[WITH_PROXY];
-	struct {
-		struct host_caps caps;
-		enum net_rung want;
-		const char *why;
-	} rows[] = {
-		{ all, NET_PROXY, NULL },
-		{ all, NET_PROXY, NULL },
-		{ all, NONE, "needs net" },
-		{ all, NONE, "needs net" },
-		{ all, NONE, "needs net" },
-		{ all, NONE, "nor Landlock of ABI 6" },
-		/* Its sockets could be caught: it is the routes that are missing. */
-		{ all, NONE, "needs tproxy" },
-	};
-
-	rows[1].caps.userns = false;
-	rows[1].caps.is_root = true;
-	rows[2].caps.userns = false;
-	rows[3].caps.mount = false;
-	rows[4].caps.seccomp = false;
-	rows[5].caps.landlock = 5;
-	rows[6].caps.net = true;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		cleanup_arena struct arena a = ARENA(8 << 20);
-		struct policy p = read_whole(&a, NET("allow = [\"a\"]"));
-		struct cordon_err err = { 0 };
-
-		is_int(net_find_rung(&p.base, &rows[i].caps), rows[i].want, "row %zu", i);
-		is_int(net_check(&p.base, &rows[i].caps, &err), rows[i].why ? -1 : 0, "row %zu", i);
-		ok(!rows[i].why || strstr(err.msg, rows[i].why), "row %zu: %s", i, err.msg);
-	}
-}
-
 int main(void)
 {
 	return tap_run((struct tap_case[]){
-		TAP(test_rungs), TAP(test_what_a_proxy_needs),
+		TAP(test_kinds),
 		TAP(test_refusals_name_what_asks), TAP(test_ports),
 		TAP(test_datagrams), TAP(test_address_rules), TAP(test_numbers_and_words),
 		TAP(test_limits_of_the_gate), TAP(test_proxies), TAP(test_phases),

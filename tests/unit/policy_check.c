@@ -161,10 +161,10 @@ static void test_lists_are_canonical(void)
 {
 	/* [M1] */
 	static const struct row rows[] = {
-		{ "require = [\"net\", \"mount\", \"net\"]\n", "",
-		  "require = [\"mount\", \"net\"]\n" },
-		{ "require = [\"net\"]\nmay_lack = [\"cgroup\", \"net\"]\n",
-		  "f:2:23: 'net' is in both require and may_lack; remove one\n", NULL },
+		{ "require = [\"namespaces\", \"cgroup\", \"namespaces\"]\n", "",
+		  "require = [\"cgroup\", \"namespaces\"]\n" },
+		{ "require = [\"landlock\"]\nmay_lack = [\"cgroup\", \"landlock\"]\n",
+		  "f:2:23: 'landlock' is in both require and may_lack; remove one\n", NULL },
 		{ "[files]\nread = [\"/a/b\", \"/a\", \"/a-b\", \"/a/c\"]\n", "",
 		  "[files]\nread = [\"/a\", \"/a-b\"]\n" },
 		{ "[env]\npass = [\"LC_ALL\", \"LC_*\", \"L\", \"LC_\"]\n", "",

@@ -380,14 +380,10 @@ static void test_handler_variable(void)
 		handler = off[i];
 		reads_with("{}", "backend = \"none\"\n");
 		handler = enforce[i];
-		reads_with("{}", "require = [\n  \"cgroup\",\n");
-		/* Where every host may be reached, there is no wall around the network. */
-		reads_with("{}", "  \"mount\",\n  \"pid\",\n");
-		reads_with("{'side_effect_level': 'process_exec'}",
-			   "  \"mount\",\n  \"net\",\n  \"pid\",\n");
+		reads_with("{}", "require = [\"cgroup\", \"landlock\", \"namespaces\"]\n");
 	}
 	handler = "warn";
-	reads_with("{}", "may_lack = [\n  \"cgroup\",\n");
+	reads_with("{}", "may_lack = [\"cgroup\", \"landlock\", \"namespaces\"]\n");
 	handler = "enfroce";
 	reads_with("{}", "HARN_HANDLER_SANDBOX is 'enfroce'");
 	reads_with("{'sandbox_profile': 'os_hardened'}", "profile = \"os_hardened\"\n");

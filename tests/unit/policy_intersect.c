@@ -54,15 +54,15 @@ static void test_words_and_numbers(void)
 static void test_lists(void)
 {
 	static const struct row rows[] = {
-		{ "require = [\"net\"]", "require = [\"pid\"]", "require = [\"net\", \"pid\"]\n" },
-		{ "may_lack = [\"net\", \"pid\"]", "may_lack = [\"pid\"]",
-		  "may_lack = [\"pid\"]\n" },
+		{ "require = [\"cgroup\"]", "require = [\"landlock\"]", "require = [\"cgroup\", \"landlock\"]\n" },
+		{ "may_lack = [\"cgroup\", \"landlock\"]", "may_lack = [\"landlock\"]",
+		  "may_lack = [\"landlock\"]\n" },
 		/* Unset is no opinion; empty is nothing. */
-		{ "may_lack = [\"pid\"]", "", "may_lack = [\"pid\"]\n" },
-		{ "may_lack = [\"pid\"]", "may_lack = []", "may_lack = []\n" },
+		{ "may_lack = [\"landlock\"]", "", "may_lack = [\"landlock\"]\n" },
+		{ "may_lack = [\"landlock\"]", "may_lack = []", "may_lack = []\n" },
 		/* [M5] */
-		{ "may_lack = [\"pid\", \"net\"]", "require = [\"pid\"]",
-		  "require = [\"pid\"]\nmay_lack = [\"net\"]\n" },
+		{ "may_lack = [\"landlock\", \"cgroup\"]", "require = [\"landlock\"]",
+		  "require = [\"landlock\"]\nmay_lack = [\"cgroup\"]\n" },
 		{ "[env]\npass = [\"A*\", \"B\"]", "[env]\npass = [\"AB*\", \"AC\", \"B*\"]",
 		  "[env]\npass = [\"AB*\", \"AC\", \"B\"]\n" },
 		{ "[env]\npass = [\"*\"]", "[env]\npass = []", "[env]\npass = []\n" },

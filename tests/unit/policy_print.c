@@ -4,7 +4,7 @@
 #include "policy_read.h"
 
 static const char everything[] =
-	"profile = \"wasi\"\nbackend = \"docker\"\nrequire = [\"mount\", \"net\"]\n"
+	"profile = \"wasi\"\nbackend = \"docker\"\nrequire = [\"landlock\", \"namespaces\"]\n"
 	"may_lack = [\"cgroup\"]\n\n"
 	"[files]\nwrite = [\"/w\"]\nread = [\"/opt/sdk\"]\ndeny = [\"**/.env\", \"/w/secret\"]\n"
 	"protect = [\"/w/x\", \"git\"]\npresets = [\"user_temp\"]\n"

@@ -35,7 +35,7 @@ static const char *const denied[] = { "/a/b/c", "/d",	"**/.env", "/x/*", "~/.ssh
 				      "/a/b",	"sub/s", "/nowhere", NULL };
 static const char *const protected[] = { "git",	 "agent-config", "shell-rc", "/a/b",
 					 "**/x", "./sub/y",	 "/d/*",     NULL };
-static const char *const words_protection[] = { "userns", "mount", "pid", "net", "cgroup", NULL };
+static const char *const words_protection[] = { "namespaces", "landlock", "cgroup", NULL };
 static const char *const words_preset[] = { "system_runtime", "developer_toolchains",
 					    "package_manager_config", "user_temp", NULL };
 static const char *const hosts[] = { "example.com",    "*.example.com", "**.example.com",

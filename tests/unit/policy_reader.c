@@ -139,12 +139,12 @@ static void test_network(void)
 static void test_lists(void)
 {
 	static const struct wrong rows[] = {
-		{ "require = [\"net\"]\nmay_lack = []", "" },
+		{ "require = [\"cgroup\"]\nmay_lack = []", "" },
 		{ "require = \"net\"",
 		  "f:1:11: require is a string; write a list of protections\n" },
 		{ "require = [\"network\"]",
-		  "f:1:12: 'network' is not known for require; write one of userns, mount, pid, "
-		  "ipc, uts, net, landlock, seccomp, cgroup\n" },
+		  "f:1:12: 'network' is not known for require; write one of "
+		  "namespaces, landlock, cgroup\n" },
 		{ "require = [1]",
 		  "f:1:12: require is a whole number; write a list of protections\n" },
 		{ "require = [\"\"]", "f:1:12: a blank entry in require; remove it\n" },

@@ -22,7 +22,7 @@ static int try_all(void)
 	int status;
 	pid_t pid;
 
-	if (confine_self(false, &err) < 0)
+	if (confine_self(&err) < 0)
 		return NOT_CONFINED;
 	execve("/bin/true", argv, environ);
 	if (errno != EPERM)

@@ -331,8 +331,7 @@ static bool is_walked(const struct plan_mount *m)
 /* What is over the host's own files, so that nobody sees them. */
 static bool is_cover(const struct plan_mount *m)
 {
-	return m->kind == MOUNT_MASK || m->kind == MOUNT_PRIVATE || m->kind == MOUNT_PROC ||
-	       m->kind == MOUNT_PROXY;
+	return m->kind == MOUNT_MASK || m->kind == MOUNT_PRIVATE || m->kind == MOUNT_PROC;
 }
 
 static int set_apart(struct walk *w, const char *path)

@@ -25,7 +25,6 @@
 #include "backend/native/mounts_priv.h"
 #include "base/syscalls.h"
 
-#define PROXY_BACKLOG	512
 
 int new_fs(const char *type, const char *const options[][2], size_t n, unsigned attrs,
 	   struct cordon_err *err)
@@ -400,41 +399,6 @@ static int mount_devpts(struct init *in, const struct plan_mount *m, int tree UN
 	return 0;
 }
 
-/* The gate's listener, at `name` in an empty mount; -1 with errno. */
-static int open_proxy(int mnt, const char *name)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
-	/* Only the working directory leads there; it is another one again when the
-	 * root is entered. */
-	if (fd < 0 || fchdir(mnt) < 0 || (strchr(name, '/') && mkdir("cordon", 0755) < 0) ||
-	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 || chmod(name, 0600) < 0 ||
-	    listen(fd, PROXY_BACKLOG) < 0)
-		return -1;
-	return fd;
-}
-
-/* Read-only, so that nobody inside puts another socket in its place. */
-static int mount_proxy(struct init *in, const struct plan_mount *m, int tree UNUSED,
-		       const struct target *t, struct cordon_err *err)
-{
-	static const char *const options[][2] = { { "mode", "0755" }, { "size", "64k" } };
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int mnt = new_fs("tmpfs", options, 2,
-			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-
-	if (mnt < 0)
-		return -1;
-	in->fds.fd[NATIVE_GATE] = open_proxy(mnt, m->source);
-	if (in->fds.fd[NATIVE_GATE] < 0 || sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0 ||
-	    make_place(in, t, true) < 0 || attach(mnt, t) < 0)
-		return err_sys(err, CORDON_E_SETUP, "cannot open the proxy in '%s'", m->target);
-	close(mnt);
-	return 0;
-}
-
 /* Where the host is seen, so are its links. */
 static int mount_link(struct init *in, const struct plan_mount *m, int tree UNUSED,
 		      const struct target *t, struct cordon_err *err)
@@ -456,7 +420,7 @@ static mount_fn *const mount_fns[] = {
 	[MOUNT_RO] = mount_source,   [MOUNT_SYSTEM] = mount_source, [MOUNT_RW] = mount_source,
 	[MOUNT_DEV] = mount_source,  [MOUNT_MASK] = mount_mask,	    [MOUNT_PRIVATE] = mount_private,
 	[MOUNT_PROC] = mount_proc,   [MOUNT_DEVPTS] = mount_devpts, [MOUNT_LINK] = mount_link,
-	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,	    [MOUNT_PROXY] = mount_proxy,
+	[MOUNT_DIR] = mount_dir,     [MOUNT_TEXT] = mount_text,
 };
 static_assert(ARRAY_SIZE(mount_fns) == N_PLAN_MOUNT_KINDS, "a mount without a function");
 

@@ -81,8 +81,7 @@ enum native_fd {
 	/* with NATIVE_GRANTED: the first of the files that init joins a group by */
 	NATIVE_ENTRY = NATIVE_STREAM + 3,
 	NATIVE_PRIVATE = NATIVE_ENTRY + N_NATIVE_ENTRIES,	/* the private places */
-	NATIVE_PORTS,		/* the first; as plan_net.ports */
-	NATIVE_DATAGRAMS = NATIVE_PORTS + MAX_NET_PORTS,	/* as net_datagram_ports() */
+	NATIVE_DATAGRAMS,	/* the first; as net_datagram_ports() */
 	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
 };
 /* The kernel's SCM_MAX_FD. */

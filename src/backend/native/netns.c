@@ -39,7 +39,7 @@ static int make_netns(const struct init *in)
 	fd = (int)(rc < 0 ? rc : QUIET3(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return fd;
-	rc = net_is_routed(&in->plan->net) ? 0 : QUIET3(ioctl, fd, SIOCSIFFLAGS, &ifr);
+	rc = net_has_gate(&in->plan->net) ? 0 : QUIET3(ioctl, fd, SIOCSIFFLAGS, &ifr);
 	/* Not from /proc, over which the masks hang meanwhile. */
 	netns = (int)(rc < 0 ? rc : QUIET2(ioctl, fd, SIOCGSKNS));
 	QUIET1(close, fd);

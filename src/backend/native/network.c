@@ -16,6 +16,7 @@
 #include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -292,10 +293,6 @@ static int check_ports(const struct plan *plan, const struct network *n, struct 
 {
 	if (!(plan->clone_flags & CLONE_NEWNET))
 		return err_set(err, CORDON_E_BUG, "a gate needs a network namespace");
-	if (plan->net.rung == NET_PORTS && plan->net.n_ports > MAX_NET_PORTS)
-		return err_set(err, CORDON_E_HOST,
-			       "network.allow names more than %d ports, which needs tproxy; cordon "
-			       "doctor says what to do", MAX_NET_PORTS);
 	if (n->n_datagrams > MAX_NET_PORTS)
 		return err_set(err, CORDON_E_HOST, "network.udp_allow names more than %d ports",
 			       MAX_NET_PORTS);
@@ -309,7 +306,7 @@ int network_new(const struct plan *plan, const struct network **ret, struct cord
 
 	if (!n)
 		return err_nomem(err);
-	if (net_is_routed(&plan->net)) {
+	if (net_has_gate(&plan->net)) {
 		n->v6 = has_v6();
 		n->n_datagrams = net_datagram_ports(&plan->net, n->datagrams);
 		if (check_ports(plan, n, err) < 0 ||
@@ -317,8 +314,6 @@ int network_new(const struct plan *plan, const struct network **ret, struct cord
 		    add_room(&n->routes, 512, plan, err) < 0)
 			return -1;
 		write_routes(n);
-	}
-	if (plan->net.rung == NET_TPROXY) {
 		if (add_room(&n->table, 8192 + n->n_datagrams * 320 + (r.n_v4 + r.n_v6) * 80,
 			     plan, err) < 0 ||
 		    add_room(&n->log, 128, plan, err) < 0)
@@ -408,6 +403,8 @@ static int open_listener(const struct network *n, uint16_t port, bool transparen
 	if (transparent && (n->v6 ? set_option(*ret, IPPROTO_IPV6, IPV6_TRANSPARENT) :
 				    set_option(*ret, IPPROTO_IP, IP_TRANSPARENT)) < 0)
 		return -1;
+	/* Accepted sockets inherit it; see sysctls[] in proc.c. */
+	(void)!setsockopt(*ret, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	return listen(*ret, BACKLOG);
 }
 
@@ -426,7 +423,6 @@ static int open_datagrams(const struct network *n, uint16_t port, int *ret)
 
 static int open_ports(struct init *in, struct cordon_err *err)
 {
-	const struct plan_net *net = &in->plan->net;
 	const struct network *n = in->network;
 	int *fd = in->fds.fd;
 
@@ -439,11 +435,6 @@ static int open_ports(struct init *in, struct cordon_err *err)
 		    open_datagrams(n, n->datagrams[i], &fd[NATIVE_DATAGRAMS + i]) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot open UDP port %u",
 				       n->datagrams[i]);
-	for (size_t i = 0; net->rung == NET_PORTS && i < net->n_ports; i++)
-		if (net->ports[i] != NET_DNS_PORT &&
-		    open_listener(n, net->ports[i], false, &fd[NATIVE_PORTS + i]) < 0)
-			return err_sys(err, CORDON_E_SETUP, "cannot listen on port %u",
-				       net->ports[i]);
 	return 0;
 }
 
@@ -457,12 +448,10 @@ int step_network(struct init *in, struct cordon_err *err)
 	/* Without it, buffers of sockets that no cgroup is charged for are not counted. */
 	fd[NATIVE_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	/* The loopback alone was brought up with the namespace. */
-	if (!net_is_routed(&in->plan->net))
+	if (!net_has_gate(&in->plan->net))
 		return 0;
 	if (set_routes(n, err) < 0 || open_ports(in, err) < 0)
 		return -1;
-	if (in->plan->net.rung == NET_PORTS)
-		return 0;
 	if (open_listener(n, NET_LISTENER_PORT, true, &fd[NATIVE_GATE]) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot open the gate's listener");
 	if (open_netfilter(&n->log, n->log_last, "the log of refusals", &fd[NATIVE_REFUSALS],

@@ -158,10 +158,7 @@ static void read_handler(struct reader *r)
 	}
 	id = handler_values[i].meaning == HANDLER_WARN ? F_MAY_LACK : F_REQUIRE;
 	for (int k = 0; words[k]; k++)
-		/* A network that is open to all has nothing to enforce. */
-		if (id == F_MAY_LACK || k != PROTECTION_NET ||
-		    s->f[F_NETWORK_MODE].number != NETWORK_PUBLIC)
-			read_field_text(r, s, id, str_from(words[k]), at);
+		read_field_text(r, s, id, str_from(words[k]), at);
 }
 
 static void read_profile(struct reader *r, const struct value *root)
