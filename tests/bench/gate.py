@@ -3,8 +3,7 @@
 
 Servers and clients are on the loopback; a client of the gate is inside a cordon,
 one of a proxy asks by CONNECT.  All ways alternate, so that each sees the same
-machine, and the median of the better half counts; as root all of it goes before
-whatever else the machine does.  Proxies run in the foreground, without cache and
+machine, and the median of the better half counts.  Proxies run in the foreground, without cache and
 logs, and are told an address, so that they need not resolve.
 
 A ratio says how many times worse the gate is: more time, fewer bytes a second.
@@ -284,17 +283,14 @@ def set_up():
          typical["no-network"], typical["allowlist"] / typical["no-network"])
 
 
-def go_first():
-    """False: others on this machine may take the processors in between."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
-        return True
-    except PermissionError:
-        return os.getloadavg()[0] < os.cpu_count() / 2
+def is_quiet():
+    """False: other programs take the processors in between.  All processes are of the ordinary
+    scheduling class, as the command inside is: a server of a higher one would keep it waiting."""
+    return os.getloadavg()[0] < os.cpu_count() / 2
 
 
 def main():
-    quiet = go_first()
+    quiet = is_quiet()
     if not quiet:
         print("gate: the machine is busy: times without limits",
               file=sys.stderr)

@@ -33,6 +33,9 @@ static const struct {
 	 * inside could hold it all by connections to themselves. */
 	{ "sys/net/ipv4/tcp_rmem", "4096 131072 524288", CLONE_NEWNET, false },
 	{ "sys/net/ipv4/tcp_wmem", "4096 16384 524288", CLONE_NEWNET, false },
+	/* A new namespace inherits the host's, which may be BBR: it paces on the loopback as
+	 * well, at a third of the speed.  Connections of the gate outside keep the host's. */
+	{ "sys/net/ipv4/tcp_congestion_control", "reno", CLONE_NEWNET, true },
 	/* Of each socket, and charged to nobody: keys, groups, what goes with a message. */
 	{ "sys/net/core/optmem_max", "20480", CLONE_NEWNET, true },
 	/* Connections that are over, and charged to nobody: 360 bytes each. */
