@@ -36,7 +36,6 @@ static const struct cap_row root_row = ROW("root", CAP_BOOL, is_root, "the calle
 
 static const char *const cgroup_words[] = {
 	[HOST_CGROUP_NONE] = "none",
-	[HOST_CGROUP_V1] = "v1",
 	[HOST_CGROUP_V2] = "v2",
 };
 static_assert(ARRAY_SIZE(cgroup_words) == N_HOST_CGROUPS, "a kind of cgroup without a word");
@@ -144,7 +143,7 @@ static const struct {
 } kinds[] = {
 	[CAP_BOOL] = { parse_bool, "true or false" },
 	[CAP_NUMBER] = { parse_number, "a number" },
-	[CAP_CGROUP] = { parse_cgroup, "none, v1 or v2" },
+	[CAP_CGROUP] = { parse_cgroup, "none or v2" },
 };
 static_assert(ARRAY_SIZE(kinds) == N_CAP_KINDS, "a kind of value without a parser");
 

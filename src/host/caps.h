@@ -10,7 +10,6 @@
 
 enum host_cgroup {
 	HOST_CGROUP_NONE,	/* nothing we may write */
-	HOST_CGROUP_V1,		/* memory, pids and cpuacct below our own groups */
 	HOST_CGROUP_V2,		/* a group of ours with memory and pids */
 	N_HOST_CGROUPS
 };

@@ -201,9 +201,8 @@ static void advise_cgroup(const struct cordon_err *why, const struct host_facts 
 		buf_printf(out, "start cordon in a group of its own: systemd-run %s--scope "
 				"-p Delegate=yes -- cordon run …", facts->is_root ? "" : "--user ");
 	else
-		buf_puts(out, "as root, give a group away for each of memory, pids and cpuacct "
-			      "(v1) or for all of them (v2): mkdir GROUP; chown USER GROUP "
-			      "GROUP/cgroup.procs; echo PID >GROUP/cgroup.procs");
+		buf_puts(out, "as root, give a group of version 2 away: mkdir GROUP; chown USER "
+			      "GROUP GROUP/cgroup.procs; echo PID >GROUP/cgroup.procs");
 }
 
 static void (*const advisers[])(const struct cordon_err *why, const struct host_facts *facts,

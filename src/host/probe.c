@@ -17,19 +17,18 @@
 static const struct {
 	unsigned long namespaces;	/* besides the user's */
 	child_fn *act;
-	child_fn *second;		/* tried when the first does not work */
 } probes[] = {
-	[FEATURE_USERNS] = { CLONE_NEWUSER, try_userns, NULL },
-	[FEATURE_MOUNT] = { CLONE_NEWNS, try_mount, NULL },
-	[FEATURE_PID] = { CLONE_NEWPID | CLONE_NEWNS, try_pid, NULL },
-	[FEATURE_NET] = { CLONE_NEWNET, try_net, NULL },
-	[FEATURE_TPROXY] = { CLONE_NEWNET, try_tproxy, NULL },
-	[FEATURE_IPC] = { CLONE_NEWIPC, try_ipc, NULL },
-	[FEATURE_UTS] = { CLONE_NEWUTS, try_uts, NULL },
-	[FEATURE_SECCOMP] = { 0, try_seccomp, NULL },
-	[FEATURE_NOTIFY] = { 0, try_notify, NULL },
-	[FEATURE_LANDLOCK] = { 0, try_landlock, NULL },
-	[FEATURE_CGROUP] = { 0, try_cgroup_v2, try_cgroup_v1 },
+	[FEATURE_USERNS] = { CLONE_NEWUSER, try_userns },
+	[FEATURE_MOUNT] = { CLONE_NEWNS, try_mount },
+	[FEATURE_PID] = { CLONE_NEWPID | CLONE_NEWNS, try_pid },
+	[FEATURE_NET] = { CLONE_NEWNET, try_net },
+	[FEATURE_TPROXY] = { CLONE_NEWNET, try_tproxy },
+	[FEATURE_IPC] = { CLONE_NEWIPC, try_ipc },
+	[FEATURE_UTS] = { CLONE_NEWUTS, try_uts },
+	[FEATURE_SECCOMP] = { 0, try_seccomp },
+	[FEATURE_NOTIFY] = { 0, try_notify },
+	[FEATURE_LANDLOCK] = { 0, try_landlock },
+	[FEATURE_CGROUP] = { 0, try_cgroup },
 };
 static_assert(ARRAY_SIZE(probes) == N_HOST_FEATURES, "a feature without a probe");
 
@@ -43,39 +42,11 @@ void say_found(struct cordon_err *say, const char *fmt, ...)
 	va_end(args);
 }
 
-/* What the member holds when the first act worked, and when the second did. */
-static int number_of(enum host_feature f, bool second)
+static int number_of(enum host_feature f)
 {
 	struct cordon_err ignored;
 
-	if (f == FEATURE_LANDLOCK)
-		return landlock_abi(&ignored);
-	if (f == FEATURE_CGROUP)
-		return second ? HOST_CGROUP_V1 : HOST_CGROUP_V2;
-	return true;
-}
-
-/* Both acts in turn.  The last word counts, but for v1 where no v1 is mounted:
- * then what v2 said is the reason. */
-static int run_acts(enum host_feature f, unsigned long namespaces, struct child_answer *ret,
-		    bool *ret_second, struct cordon_err *err)
-{
-	struct child_answer other;
-
-	*ret_second = false;
-	if (child_run(namespaces, probes[f].act, ret, err) < 0)
-		return -1;
-	if (ret->worked || !probes[f].second)
-		return 0;
-	if (child_run(namespaces, probes[f].second, &other, err) < 0)
-		return -1;
-	if (!other.worked)
-		forget_cgroups();
-	if (other.worked || other.say.sys) {
-		*ret = other;
-		*ret_second = true;
-	}
-	return 0;
+	return f == FEATURE_LANDLOCK ? landlock_abi(&ignored) : true;
 }
 
 static void fill_finding(enum host_feature f, const struct child_answer *answer, bool bare_root,
@@ -100,7 +71,6 @@ static int probe_one(enum host_feature f, const struct host_facts *facts, struct
 	bool inside = namespaces && f != FEATURE_USERNS;
 	struct host_finding *finding = &r->findings[f];
 	struct child_answer answer;
-	bool second;
 
 	if (inside && !r->caps.userns && !r->caps.is_root) {
 		snprintf(finding->detail, sizeof(finding->detail), "needs a user namespace");
@@ -109,10 +79,12 @@ static int probe_one(enum host_feature f, const struct host_facts *facts, struct
 	}
 	if (inside && r->caps.userns)
 		namespaces |= CLONE_NEWUSER;
-	if (run_acts(f, namespaces, &answer, &second, err) < 0)
+	if (child_run(namespaces, probes[f].act, &answer, err) < 0)
 		return -1;
+	if (!answer.worked && f == FEATURE_CGROUP)
+		forget_cgroup();
 	if (answer.worked)
-		host_caps_put(&r->caps, f, number_of(f, second));
+		host_caps_put(&r->caps, f, number_of(f));
 	fill_finding(f, &answer, inside && !r->caps.userns, facts, finding);
 	return 0;
 }

@@ -30,8 +30,5 @@ int host_probe_report(struct host_report *ret, struct cordon_err *err) MUST_USE;
  * ABI.  Namespaces and seccomp are taken to be there, as a run that needs them
  * finds out by itself; everything else is taken not to be. */
 void host_probe_quick(struct host_caps *ret);
-/* The kind of cgroup alone, without a child and without making a group, by
- * what may be written: for a run that has limits to keep. */
-enum host_cgroup host_probe_cgroup(void);
 
 #endif

@@ -1,12 +1,10 @@
-/* Acts that need what others have set up: cgroups, ranges of ids, an engine. */
+/* The cgroup that others have given to the caller. */
 #include "host/probe_priv.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -34,9 +32,8 @@ static bool has_word(struct str list, char separator, const char *word)
 	return false;
 }
 
-/* Our own group's path of a v1 controller, or of v2 (controller NULL), as
- * /proc/self/cgroup has it: ID:CONTROLLERS:PATH. */
-static bool read_own_group(const char *controller, char *ret, size_t n)
+/* The path of our own group of version 2, as /proc/self/cgroup has it: 0::PATH. */
+static bool read_own_group(char *ret, size_t n)
 {
 	cleanup_lines struct lines l;
 	struct str line;
@@ -46,7 +43,7 @@ static bool read_own_group(const char *controller, char *ret, size_t n)
 		struct str names = field_of(line, ':', 1);
 		struct str path = field_of(line, ':', 0);
 
-		if (controller ? !has_word(names, ',', controller) : names.n > 0)
+		if (names.n > 0)
 			continue;
 		path = str_from_pos(line, path.n + names.n + 2);
 		/* /..: outside of what this cgroup namespace shows. */
@@ -61,14 +58,12 @@ static bool read_own_group(const char *controller, char *ret, size_t n)
 
 /* The directory of our own group.  In a container without a cgroup namespace
  * the path is the machine's while the mount shows only the container's part. */
-static int find_group(const char *base, const char *controller, char *ret, size_t n,
-		      struct cordon_err *say)
+static int find_group(const char *base, char *ret, size_t n, struct cordon_err *say)
 {
 	char path[PATH_MAX];
 
-	if (!read_own_group(controller, path, sizeof(path)))
-		return err_set(say, CORDON_E_HOST, "no %s group of our own",
-			       controller ? controller : "cgroup v2");
+	if (!read_own_group(path, sizeof(path)))
+		return err_set(say, CORDON_E_HOST, "no cgroup v2 group of our own");
 	if ((size_t)snprintf(ret, n, "%s%s", base, strcmp(path, "/") ? path : "") >= n)
 		return err_set(say, CORDON_E_HOST, "the path of our group is too long");
 	if (!exists(ret))
@@ -162,74 +157,28 @@ static int check_controllers(const char *dir, pid_t other, struct cordon_err *sa
 	return check_alone(dir, other, say);
 }
 
-int try_cgroup_v2(struct cordon_err *say)
+int try_cgroup(struct cordon_err *say)
 {
 	const char *base = unified_base();
 	char dir[PATH_MAX];
 
 	if (!base)
 		return err_set(say, CORDON_E_HOST, "no cgroup v2 is mounted");
-	if (find_group(base, NULL, dir, sizeof(dir), say) < 0 ||
+	if (find_group(base, dir, sizeof(dir), say) < 0 ||
 	    check_controllers(dir, getppid(), say) < 0 || prove_group(dir, say) < 0)
 		return -1;
 	say_found(say, "v2, below %.100s", dir);
 	return 0;
 }
 
-static const char *const v1_controllers[] = { "memory", "pids", "cpuacct" };
-
-static int find_v1_group(const char *controller, char *dir, size_t n, struct cordon_err *say)
-{
-	char base[64];
-
-	snprintf(base, sizeof(base), "/sys/fs/cgroup/%s", controller);
-	if (!exists(base))
-		return err_set(say, CORDON_E_HOST, "no cgroup v1 %s is mounted", controller);
-	return find_group(base, controller, dir, n, say);
-}
-
-int try_cgroup_v1(struct cordon_err *say)
-{
-	char dir[PATH_MAX];
-
-	for (size_t i = 0; i < ARRAY_SIZE(v1_controllers); i++)
-		if (find_v1_group(v1_controllers[i], dir, sizeof(dir), say) < 0 ||
-		    prove_group(dir, say) < 0)
-			return -1;
-	say_found(say, "v1: memory, pids and cpuacct below our own groups");
-	return 0;
-}
-
-enum host_cgroup host_probe_cgroup(void)
-{
-	struct cordon_err ignored;
-	const char *base = unified_base();
-	char dir[PATH_MAX];
-
-	if (base && find_group(base, NULL, dir, sizeof(dir), &ignored) == 0 &&
-	    check_controllers(dir, getpid(), &ignored) == 0 && access(dir, W_OK) == 0)
-		return HOST_CGROUP_V2;
-	for (size_t i = 0; i < ARRAY_SIZE(v1_controllers); i++)
-		if (find_v1_group(v1_controllers[i], dir, sizeof(dir), &ignored) < 0 ||
-		    access(dir, W_OK) < 0)
-			return HOST_CGROUP_NONE;
-	return HOST_CGROUP_V1;
-}
-
-void forget_cgroups(void)
+void forget_cgroup(void)
 {
 	struct cordon_err ignored;
 	const char *base = unified_base();
 	char dir[PATH_MAX], trial[PATH_MAX + 64];
 
-	if (base && find_group(base, NULL, dir, sizeof(dir), &ignored) == 0) {
+	if (base && find_group(base, dir, sizeof(dir), &ignored) == 0) {
 		name_trial_group(dir, getpid(), trial, sizeof(trial));
 		rmdir(trial);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(v1_controllers); i++)
-		if (find_v1_group(v1_controllers[i], dir, sizeof(dir), &ignored) == 0) {
-			name_trial_group(dir, getpid(), trial, sizeof(trial));
-			rmdir(trial);
-		}
 }
-

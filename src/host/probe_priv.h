@@ -23,10 +23,9 @@ int try_landlock(struct cordon_err *say);
 int landlock_abi(struct cordon_err *why);
 
 /* probe_outside.c: what others have set up for us. */
-int try_cgroup_v2(struct cordon_err *say);
-int try_cgroup_v1(struct cordon_err *say);
-/* Remove what a killed try_cgroup_… of a child of ours may have left. */
-void forget_cgroups(void);
+int try_cgroup(struct cordon_err *say);
+/* Remove what a killed try_cgroup() of a child of ours may have left. */
+void forget_cgroup(void);
 
 /* What was found, in words. */
 void say_found(struct cordon_err *say, const char *fmt, ...) PRINTF_LIKE(2, 3);

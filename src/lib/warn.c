@@ -9,8 +9,8 @@
 
 static void say_not_enforced(const struct plan *plan, struct buf *line)
 {
-	buf_puts(line, "; Landlock and seccomp enclose the command: protected names inside writable "
-		       "roots and the modes and owners of files are not protected, and processes "
+	buf_puts(line, "; Landlock and seccomp enclose the command: protected names inside "
+		       "writable roots and the modes and owners of files are not protected, and processes "
 		       "outside can be seen");
 	if (plan->uncounted)
 		buf_puts(line, "; limits of memory, CPU time and processes are not enforced");
@@ -34,7 +34,8 @@ static void warn_of_level(const struct warner *w, const struct plan *plan)
 {
 	cleanup_buf struct buf line = BUF(1024);
 
-	buf_puts(&line, "warning: this machine does not offer what level full needs (cordon doctor)");
+	buf_puts(&line,
+		 "warning: this machine does not offer what level full needs (cordon doctor)");
 	if (plan->level == LEVEL_NONE)
 		buf_puts(&line, "; the command runs without any protection");
 	else

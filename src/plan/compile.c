@@ -111,8 +111,8 @@ static int check_required(const struct policy *p, struct cordon_err *err)
 	if (!v->n || number(p, F_BACKEND) != BACKEND_NONE)
 		return 0;
 	err_set(err, CORDON_E_HOST,
-		"the policy requires %.*s, but backend none enforces nothing; use --sandbox process",
-		STR_FMT(v->items[0].text));
+		"the policy requires %.*s, but backend none enforces nothing; use --sandbox "
+		"process", STR_FMT(v->items[0].text));
 	return err_locate(err, v->items[0].at);
 }
 
@@ -440,7 +440,8 @@ static int compile_rule(const struct command_rule *rule, struct plan *plan)
 
 /* What is more than a program, or a part of one, needs the vector of every
  * execution; then the others are judged by it, too. */
-static int compile_blocked(const struct policy *p, const struct plan_request *r, struct plan *plan, struct cordon_err *err)
+static int compile_blocked(const struct policy *p, const struct plan_request *r,
+			   struct plan *plan, struct cordon_err *err)
 {
 	const struct field_value *v = &p->base.f[F_COMMANDS_BLOCK];
 	bool judged = judges_execs(p, r);

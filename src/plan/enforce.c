@@ -54,15 +54,12 @@ static const struct {
 /* Limits that the kernel keeps itself where there is a cgroup. */
 static const struct {
 	enum field_id id;
-	const char *by[N_HOST_CGROUPS];
+	const char *by;
 } cgroup_rows[] = {
-	{ F_LIMITS_MEMORY, { [HOST_CGROUP_V1] = "cgroup v1 memory.limit_in_bytes",
-			     [HOST_CGROUP_V2] = "cgroup v2 memory.max" } },
-	{ F_LIMITS_CPU_SECONDS, { [HOST_CGROUP_V1] = "cgroup v1 cpuacct.usage, SIGXCPU",
-				  [HOST_CGROUP_V2] = "cgroup v2 cpu.stat, SIGXCPU" } },
-	{ F_LIMITS_CPUS, { [HOST_CGROUP_V2] = "cgroup v2 cpu.max, or sched_setaffinity; seccomp" } },
-	{ F_LIMITS_PROCESSES, { [HOST_CGROUP_V1] = "cgroup v1 pids.max",
-				[HOST_CGROUP_V2] = "cgroup v2 pids.max" } },
+	{ F_LIMITS_MEMORY, "cgroup v2 memory.max" },
+	{ F_LIMITS_CPU_SECONDS, "cgroup v2 cpu.stat, SIGXCPU" },
+	{ F_LIMITS_CPUS, "cgroup v2 cpu.max, or sched_setaffinity; seccomp" },
+	{ F_LIMITS_PROCESSES, "cgroup v2 pids.max" },
 };
 
 /* Fields that the gate enforces, where there is one. */
@@ -129,9 +126,9 @@ static const char *find_of_network(enum field_id id, const struct section *s,
 static const char *find_of_limit(enum field_id id, const struct policy *p,
 				 const struct enforcement *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(cgroup_rows); i++)
-		if (cgroup_rows[i].id == id && cgroup_rows[i].by[e->cgroup])
-			return cgroup_rows[i].by[e->cgroup];
+	for (size_t i = 0; e->cgroup != HOST_CGROUP_NONE && i < ARRAY_SIZE(cgroup_rows); i++)
+		if (cgroup_rows[i].id == id)
+			return cgroup_rows[i].by;
 	if (id == F_LIMITS_DISK && policy_is_written(p, id) && p->base.f[F_FILES_WRITE].n)
 		return "size of the private tmpfs; accounting of writable roots, SIGKILL";
 	if (id == F_LIMITS_PROCESSES && e->is_root && e->level == LEVEL_FULL)

@@ -195,7 +195,8 @@ int net_compile(const struct policy *p, const struct section *s, const struct ne
 	};
 	const struct compiler c = { s, a, &net, err };
 
-	if ((!o->gate && net_check(s, net_find_missing(s, o->caps), err) < 0) || matcher_init(&net.match, p, s, err) < 0)
+	if ((!o->gate && net_check(s, net_find_missing(s, o->caps), err) < 0) ||
+	    matcher_init(&net.match, p, s, err) < 0)
 		return -1;
 	if (net.kind != NET_GATE) {
 		*ret = net;

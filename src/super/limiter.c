@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "super/cgroup.h"
 #include "super/limiter_priv.h"
-#include "super/uncharged.h"
 
 #define MEMORY_RATE		(4LL << 30)	/* bytes a second and CPU; 2 to 3.7 were measured */
 #define MEMORY_RATE_CPUS	8		/* more do not touch pages faster */
@@ -20,14 +19,11 @@
 #define MAX_WAIT_SMALL_US	20000
 #define MAX_WAIT_US		250000
 #define MIN_CPU_WAIT_US		1000
-#define FILES_PART		4		/* of the limit, that others may be charged for */
-#define MIN_FILES		(32LL << 20)	/* the count lags behind by some pages a CPU */
 
 static const struct limiter_paths host_paths = { "/sys/fs/cgroup", "/proc/self/cgroup" };
 
 static const struct limiter_ops *const mechanisms[] = {
 	[HOST_CGROUP_NONE] = &limiter_sweep,
-	[HOST_CGROUP_V1] = &limiter_cgroup1,
 	[HOST_CGROUP_V2] = &limiter_cgroup2,
 };
 static_assert(ARRAY_SIZE(mechanisms) == N_HOST_CGROUPS, "a kind of cgroup without a mechanism");
@@ -50,9 +46,6 @@ struct limiter {
 	int64_t cpu_limit_us;		/* INT64_MAX: none */
 	int64_t cpu_due_us;		/* when the CPU limit can be reached at the earliest */
 	int64_t beside_us;		/* CPU time for the tree that others spent */
-	int64_t memory;			/* bytes; INT64_MAX: none */
-	struct uncharged uncharged;
-	bool own_network;
 	long n_cpus;
 	bool said_cpu, said_memory, said_tasks;
 };
@@ -108,27 +101,17 @@ int64_t limiter_memory_wait_us(int64_t headroom, long n_cpus)
 
 enum host_cgroup limiter_detect_in(const struct limiter_paths *paths)
 {
-	static const enum host_cgroup order[] = { HOST_CGROUP_V2, HOST_CGROUP_V1 };
 	char text[CGROUP_SELF_BYTES];
 	struct cordon_err err;
 
-	if (cgroup_self_read(paths->self, text, &err) < 0)
+	if (cgroup_self_read(paths->self, text, &err) < 0 || !limiter_cgroup2.probe(paths, text))
 		return HOST_CGROUP_NONE;
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (mechanisms[order[i]]->probe(paths, text))
-			return order[i];
-	}
-	return HOST_CGROUP_NONE;
+	return HOST_CGROUP_V2;
 }
 
 enum host_cgroup limiter_detect(void)
 {
 	return limiter_detect_in(&host_paths);
-}
-
-bool limiter_is_entered(enum host_cgroup cgroup)
-{
-	return mechanisms[cgroup]->open_entries != NULL;
 }
 
 static int64_t to_us(int64_t ms)
@@ -148,8 +131,6 @@ int limiter_new_in(const struct limiter_paths *paths, const struct plan_limits *
 	if (!l)
 		return err_nomem(err);
 	l->ops = mechanisms[cgroup];
-	l->memory = limits->memory;
-	l->uncharged = UNCHARGED;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	l->n_cpus = MAX(l->n_cpus, 1);
@@ -188,44 +169,20 @@ int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err)
 	return l->ops->join ? l->ops->join(l->state, pid, err) : 0;
 }
 
-int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], size_t *ret_n,
-			 struct cordon_err *err)
-{
-	*ret_n = 0;
-	return l->ops->open_entries ? l->ops->open_entries(l->state, ret, ret_n, err) : 0;
-}
-
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err)
 {
-	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err)
-			      : uncharged_add_fs(&l->uncharged, fd, err);
-}
-
-void limiter_add_sockets(struct limiter *l, int fd)
-{
-	if (l->ops->add_sockets)
-		l->ops->add_sockets(l->state, fd);
-	else
-		uncharged_add_sockets(&l->uncharged, fd);
-}
-
-void limiter_own_network(struct limiter *l)
-{
-	l->own_network = true;
+	return l->ops->add_fs ? l->ops->add_fs(l->state, fd, err) : 0;
 }
 
 int limiter_start(struct limiter *l, int proc_fd, struct cordon_err *err)
 {
-	if (l->ops->start && l->ops->start(l->state, proc_fd, err) < 0)
-		return -1;
-	return uncharged_start(&l->uncharged, proc_fd, l->own_network, err);
+	return l->ops->start ? l->ops->start(l->state, proc_fd, err) : 0;
 }
 
 int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)
 {
 	if (l->ops->change(l->state, limits, err) < 0)
 		return -1;
-	l->memory = limits->memory;
 	l->cpu_limit_us = to_us(limits->cpu_ms);
 	l->cpu_due_us = 0;
 	return 0;
@@ -244,20 +201,6 @@ static int64_t sooner(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? MAX(a, b) : MIN(a, b);
 }
 
-/* A link with a long name has a page, which is charged to the guard that made it. */
-static bool are_files_over(const struct limiter *l)
-{
-	int64_t most = MAX(l->memory / FILES_PART, MIN_FILES), used, charged;
-
-	if (!l->ops->files || l->memory == INT64_MAX)
-		return false;
-	used = uncharged_measure_fs(&l->uncharged);
-	if (used <= most)
-		return false;
-	charged = l->ops->files(l->state);
-	return charged >= 0 && used - charged > most;
-}
-
 void limiter_count_beside(struct limiter *l, int64_t us)
 {
 	l->beside_us = us;
@@ -270,14 +213,10 @@ enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us)
 	bool cpu_due = watch_cpu && now >= l->cpu_due_us;
 	struct limiter_sample s = { .cpu_us = -1, .wait_us = -1 };
 	enum limit_kind over = LIMIT_OK;
-	int64_t wait;
 
 	l->ops->sample(l->state, cpu_due, &s);
 	if (s.cpu_us >= 0)
 		s.cpu_us += l->beside_us;
-	s.memory_over |= uncharged_is_over(&l->uncharged, l->memory, now, &wait);
-	s.wait_us = sooner(s.wait_us, wait);
-	s.memory_over |= are_files_over(l);
 	if (s.memory_over && !l->said_memory) {
 		l->said_memory = true;
 		over = LIMIT_MEMORY;
@@ -312,6 +251,5 @@ void limiter_free(struct limiter *l)
 	if (!l)
 		return;
 	l->ops->close(l->state);
-	uncharged_stop(&l->uncharged);
 	free(l);
 }

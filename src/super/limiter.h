@@ -1,12 +1,11 @@
 /* Limits of the whole tree: memory, CPU time, number of tasks and, by cgroup v2, of CPUs.
  *
- * One meaning on three mechanisms: cgroup v2, cgroup v1, or our own accounting
- * over the tree's /proc.  The caller owns the loop: it calls limiter_check()
- * when the time that the last check named has passed or the event descriptor
- * is readable, and kills the tree when a limit is over.  File size, open files,
+ * One meaning on two mechanisms: cgroup v2, or our own accounting over the tree's
+ * /proc.  The caller owns the loop: it calls limiter_check() when the time that the
+ * last check named has passed or the event descriptor is readable, and kills the tree when a limit is over.  File size, open files,
  * wall time and output are not here.
  *
- *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join or enter ─▶ add_fs… ─▶ start ─▶
+ *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶
  *   check… ─▶ (the tree is gone) ─▶ check ─▶ usage ─▶ free
  */
 #ifndef SUPER_LIMITER_H
@@ -53,9 +52,6 @@ struct limiter_usage {
 /* What limiter_new() can use here: only asks, in some ten microseconds. */
 enum host_cgroup limiter_detect(void);
 
-/* Is the group entered by the task itself?  Then it may be made while that task
- * sets itself up; else before the tree exists. */
-bool limiter_is_entered(enum host_cgroup cgroup);
 /* Make groups.  On failure nothing is left, and the message names the file; the
  * caller may then try HOST_CGROUP_NONE. */
 int limiter_new(const struct plan_limits *limits, enum host_cgroup cgroup, struct limiter **ret,
@@ -67,21 +63,9 @@ bool limiter_holds_cpus(const struct limiter *l);
 /* Put the tree's first process in, or begin to measure it, before it may do anything.
  * Harmless where it was cloned into the group. */
 int limiter_join(struct limiter *l, pid_t pid, struct cordon_err *err) MUST_USE;
-/* The files by which a task puts itself in, writing "0": a task that moves
- * itself alone waits for nobody, while moving another one takes a lock that
- * waits for every CPU, which is milliseconds.  *ret_n is 0 where there is no
- * such way; limiter_join() is for those. */
-#define MAX_LIMITER_ENTRIES	4
-int limiter_open_entries(const struct limiter *l, int ret[MAX_LIMITER_ENTRIES], size_t *ret_n,
-			 struct cordon_err *err) MUST_USE;
 /* A private tmpfs of the tree, whose pages count as memory.  `fd` (O_PATH will
  * do) is on it and borrowed until limiter_free(). */
 int limiter_add_fs(struct limiter *l, int fd, struct cordon_err *err) MUST_USE;
-/* A socket of the kind NETLINK_SOCK_DIAG that was made in the network namespace of
- * the tree, whose buffers then count as memory; taken over.  -1: there is none. */
-void limiter_add_sockets(struct limiter *l, int fd);
-/* The tree has a network of its own: all sockets in it are the tree's. */
-void limiter_own_network(struct limiter *l);
 /* The tree runs now: call this when `init` exists and before it runs anything
  * that is to be counted.  `proc_fd` is the tree's own /proc (a descriptor of
  * the root of its procfs), or -1 where a cgroup counts; it is not kept. */

@@ -320,14 +320,6 @@ static int64_t cpu_us(const struct state *s)
 	return cgroup_read_key(s->tree.fd, "cpu.stat", "usage_usec");
 }
 
-/* It has no swap. */
-static int64_t cgroup2_files(const void *state)
-{
-	const struct state *s = state;
-
-	return cgroup_read_key(s->tree.fd, "memory.stat", "shmem");
-}
-
 static void cgroup2_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 {
 	struct state *s = state;
@@ -369,7 +361,6 @@ const struct limiter_ops limiter_cgroup2 = {
 	.holds_cpus = cgroup2_holds_cpus,
 	.event_fd = cgroup2_event_fd,
 	.join = cgroup2_join,
-	.files = cgroup2_files,
 	.sample = cgroup2_sample,
 	.usage = cgroup2_usage,
 };

@@ -37,20 +37,15 @@ struct limiter_ops {
 	bool (*holds_cpus)(const void *state);
 	int (*event_fd)(const void *state);
 	int (*join)(void *state, pid_t pid, struct cordon_err *err);
-	int (*open_entries)(const void *state, int *ret, size_t *ret_n, struct cordon_err *err);
 	int (*add_fs)(void *state, int fd, struct cordon_err *err);
-	void (*add_sockets)(void *state, int fd);
 	int (*start)(void *state, int proc_fd, struct cordon_err *err);
-	/* Bytes in memory that are files, as far as the tree is charged for them; -1: nobody
-	 * can tell.  NULL: it counts all that there are. */
-	int64_t (*files)(const void *state);
 	/* `cpu_due`: the CPU limit may be reached by now, so be exact about it. */
 	void (*sample)(void *state, bool cpu_due, struct limiter_sample *ret);
 	/* All fields are preset to unknown. */
 	void (*usage)(void *state, struct limiter_usage *ret);
 };
 
-extern const struct limiter_ops limiter_cgroup1, limiter_cgroup2, limiter_sweep;
+extern const struct limiter_ops limiter_cgroup2, limiter_sweep;
 
 /* limiter_detect() and limiter_new() with the cgroups at another place. */
 enum host_cgroup limiter_detect_in(const struct limiter_paths *paths);

@@ -2,19 +2,16 @@
  * tree's /proc, as often as its memory could pass the limit.
  *
  * Memory is what is resident and anonymous or shared, what is swapped out, the
- * page tables, the pages of private tmpfs, and buffers of sockets.  Summed over processes this
+ * page tables and the pages of private tmpfs.  Summed over processes this
  * counts shared pages (after fork) more than once; so only a sum over the limit
  * is looked at again, in proportion (share.h), which costs a hundred times as much.
  * Meanwhile sweeps go on: what one process has, or all have grown by, is certain.
- * What descriptors hold cannot be told but at the most (fd_count.h): so it is in no sum, and
- * ends the tree where it could be half of the limit.
  *
  * GAP: a look in proportion takes 10 to 30 µs a mapped MB, in which memory goes
  * on growing: one hog passed its limit by 0 to 2 MB, several at once and copies
  * of what was shared by 20 to 110 MB, on two busy CPUs.
- * GAP: what else is not mapped (what the kernel keeps of mappings, locks and watches) is not
- * seen here; other walls bound it.
- * GAP: without a network namespace of its own, nor are the tree's sockets.
+ * GAP: memory of the kernel that is mapped by no process (buffers of pipes and sockets, locks,
+ * watches) is not counted; limits.open_files and limits.processes bound it.
  *
  * CPU time is the larger of an inherited perf counter and what the tasks say,
  * since each can be dodged alone: the counter by executing a program that may
@@ -34,10 +31,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/proc.h"
-#include "super/fd_count.h"
 #include "super/proc_read.h"
 #include "super/share.h"
-#include "super/sock_count.h"
 
 #define SHARE_DUTY	20		/* a look in proportion is at most 5 % of the time … */
 #define LOOK_WAIT_US	5000		/* between sweeps while it lasts */
@@ -49,11 +44,6 @@
 #define NO_PERF_US	20000		/* see children that nobody waits for while they live */
 #define SHMEM_LOOK_US	20000		/* how often the machine's shared memory is asked for */
 #define INODE_BYTES	1024		/* of a file of tmpfs with its name, about */
-#define SOCKETS_DUTY	8		/* a list of sockets is at most an eighth of the time */
-#define SOCKETS_ROOM	32768
-#define FDS_LOOK_US	250000
-#define FDS_DUTY	40		/* a look at them is at most a fortieth of the time */
-#define FDS_PART	2		/* of the limit: so much may be behind them */
 #define TASKS_LOOK_US	10000		/* how often tasks are counted, where we alone bound them */
 
 /* What a walk over the tree adds up.  Set by the caller: the wants. */
@@ -100,11 +90,6 @@ struct state {
 	int fs_fds[MAX_LIMITER_FS];	/* borrowed */
 	dev_t fs_devices[MAX_LIMITER_FS];
 	size_t n_fs;
-	int diag_fd;			/* lists sockets; -1: none */
-	int64_t sockets;		/* bytes, when they were listed last */
-	int64_t sockets_due_us;
-	struct fd_look fds;
-	int64_t fds_due_us;
 	int64_t shmem_others;		/* the machine's shared memory that is not the tree's */
 	int64_t shmem_most;		/* what of it can be the tree's, when it was asked last */
 	int64_t shmem_due_us;
@@ -116,7 +101,6 @@ struct state {
 	int64_t bytes_peak, tasks_peak;
 	int64_t early_us;		/* how long to wait at the most, for their sake */
 	int64_t tasks_limit;		/* where we alone bound them */
-	_Alignas(8) char said[SOCKETS_ROOM];	/* by the kernel of sockets */
 };
 
 /* --- walking --------------------------------------------------------------- */
@@ -195,34 +179,6 @@ static int64_t fs_used(const struct state *s)
 				 (int64_t)(st.f_files - st.f_ffree) * INODE_BYTES;
 	}
 	return bytes;
-}
-
-/* Bytes in sockets, listed only where they could decide. */
-static int64_t sockets_used(struct state *s, int64_t headroom)
-{
-	int64_t n = s->diag_fd < 0 ? 0 : sock_count(s->proc_fd), begin;
-
-	if (n * SOCK_MOST_BYTES <= headroom)
-		return 0;
-	begin = limiter_now_us();
-	if (begin < s->sockets_due_us)
-		return s->sockets;
-	s->sockets = sock_measure(s->diag_fd, n, sock_count_strays(s->proc_fd, n), s->said,
-				  sizeof(s->said));
-	s->sockets_due_us = limiter_now_us() + (limiter_now_us() - begin) * SOCKETS_DUTY;
-	return s->sockets;
-}
-
-/* Each of them may be empty: so they are in no sum. */
-static bool are_fds_over(struct state *s)
-{
-	int64_t begin = limiter_now_us(), bytes;
-
-	if (s->limit == INT64_MAX || begin < s->fds_due_us)
-		return false;
-	bytes = fd_measure(&s->fds);
-	s->fds_due_us = begin + MAX(FDS_LOOK_US, (limiter_now_us() - begin) * FDS_DUTY);
-	return bytes > s->limit / FDS_PART;
 }
 
 /* --- memory ---------------------------------------------------------------- */
@@ -348,10 +304,8 @@ static void judge_memory(struct state *s, const struct sums *sums, struct limite
 {
 	int64_t mapped = sums->anon + sums->shmem + sums->page_tables, files = fs_used(s);
 	int64_t most = mapped - sums->shmem + files + shmem_at_most(s, sums, files);
-	int64_t sockets = sockets_used(s, s->limit - most), certain;
+	int64_t certain;
 
-	files += sockets;
-	most += sockets;
 	/* Within one process no page is anonymous twice: this much is certain. */
 	certain = MAX(sums->largest, sums->grown) + sums->page_tables + files;
 	if (s->current.look.pid)
@@ -416,7 +370,7 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 		err_nomem(err);
 		return NULL;
 	}
-	s->proc_fd = s->perf_fd = s->diag_fd = -1;
+	s->proc_fd = s->perf_fd = -1;
 	s->current.look = SHARE_LOOK;
 	s->shmem_others = INT64_MAX;
 	s->early_us = EARLY_US;
@@ -482,7 +436,6 @@ static void sweep_close(void *state)
 
 	fd_close(&s->proc_fd);
 	fd_close(&s->perf_fd);
-	fd_close(&s->diag_fd);
 	share_end(&s->current.look);
 	free(s);
 }
@@ -508,14 +461,6 @@ static int sweep_add_fs(void *state, int fd, struct cordon_err *err)
 	s->fs_devices[s->n_fs] = st.st_dev;
 	s->n_fs++;
 	return 0;
-}
-
-static void sweep_add_sockets(void *state, int fd)
-{
-	struct state *s = state;
-
-	fd_close(&s->diag_fd);
-	s->diag_fd = fd;
 }
 
 /* While init can still be looked at: later nobody may measure it. */
@@ -546,7 +491,6 @@ static int sweep_start(void *state, int proc_fd, struct cordon_err *err)
 	if (sums.tasks == 0)
 		return err_set(err, CORDON_E_SETUP, "no process is to be seen in the tree's /proc");
 	s->tasks_peak = sums.tasks;
-	s->fds.proc_fd = s->proc_fd;
 	return 0;
 }
 
@@ -565,7 +509,6 @@ static void sweep_sample(void *state, bool cpu_due, struct limiter_sample *ret)
 		count_ticks(s, sums.ticks);
 	ret->cpu_us = cpu_us(s);
 	judge_memory(s, &sums, ret);
-	ret->memory_over |= are_fds_over(s);
 	if (s->cpu_limited && s->perf_fd < 0)
 		ret->wait_us = MIN(ret->wait_us, NO_PERF_US);
 	ret->tasks_over = sums.tasks > s->tasks_limit;
@@ -592,7 +535,6 @@ const struct limiter_ops limiter_sweep = {
 	.close = sweep_close,
 	.event_fd = sweep_event_fd,
 	.add_fs = sweep_add_fs,
-	.add_sockets = sweep_add_sockets,
 	.join = sweep_join,
 	.start = sweep_start,
 	.sample = sweep_sample,

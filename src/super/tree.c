@@ -79,20 +79,17 @@ int tree_take_cpus(struct tree *t, int64_t n, cpu_set_t *ret, struct cordon_err 
 static int clone_init(struct tree *t, const struct native_stdio *io,
 		      struct cordon_err *err)
 {
-	struct native_groups groups = { .cgroup = -1, .entered = limiter_is_entered(t->cgroup) };
+	struct native_scope scope = { .cgroup = -1 };
 
-	if (!groups.entered) {
-		if (open_limiter(t, err) < 0)
-			return -1;
-		groups.cgroup = limiter_cgroup_fd(t->limiter);
-	}
+	if (open_limiter(t, err) < 0)
+		return -1;
+	scope.cgroup = limiter_cgroup_fd(t->limiter);
 	if (t->plan->limits.cpus != LIMIT_NONE && !limiter_holds_cpus(t->limiter) &&
-	    tree_take_cpus(t, t->plan->limits.cpus, &groups.cpus, err) < 0)
+	    tree_take_cpus(t, t->plan->limits.cpus, &scope.cpus, err) < 0)
 		return -1;
-	if (native_clone(t->plan, io, &groups, t->early, &t->child, err) < 0)
+	if (native_clone(t->plan, io, &scope, t->early, &t->child, err) < 0)
 		return -1;
-	return t->child.in_cgroup || groups.entered ? 0 :
-		       limiter_join(t->limiter, t->child.pid, err);
+	return t->child.in_cgroup ? 0 : limiter_join(t->limiter, t->child.pid, err);
 }
 
 /* What must be there before anything is cloned. */
@@ -172,36 +169,14 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 	return 0;
 }
 
-/* Groups are made while init mounts: that takes the kernel about as long as all
- * that is done before the clone. */
-static int enter_groups(struct tree *t, struct native_entries *ret, struct cordon_err *err)
-{
-	static_assert(ARRAY_SIZE(ret->fd) == MAX_LIMITER_ENTRIES, "all of them fit");
-
-	*ret = (struct native_entries){ 0 };
-	if (!limiter_is_entered(t->cgroup))
-		return 0;
-	return open_limiter(t, err) < 0 ? -1 :
-	       limiter_open_entries(t->limiter, ret->fd, &ret->n, err);
-}
-
 int tree_grant(struct tree *t, struct cordon_err *err)
 {
-	struct native_entries entries;
-	int rc;
-
 	if (t->granted)
 		return err_set(err, CORDON_E_BUG, "init asked a second time");
 	t->granted = true;
-	rc = enter_groups(t, &entries, err);
-	/* Rules last: init makes them, too. */
-	if (rc == 0)
-		rc = native_grant(t->plan, &t->child, err);
-	if (rc == 0)
-		rc = native_send_granted(&t->child, &entries, err);
-	for (size_t i = 0; i < entries.n; i++)
-		fd_close(&entries.fd[i]);
-	return rc;
+	if (native_grant(t->plan, &t->child, err) < 0)
+		return -1;
+	return native_send_granted(&t->child, err);
 }
 
 /* Init ends the tree when its time is over, whoever else wants a CPU then.  What it starts is
@@ -225,9 +200,6 @@ int tree_join(struct tree *t, struct cordon_err *err)
 	if (t->fds.fd[NATIVE_PRIVATE] >= 0 &&
 	    limiter_add_fs(t->limiter, t->fds.fd[NATIVE_PRIVATE], err) < 0)
 		return -1;
-	limiter_add_sockets(t->limiter, fd_take(&t->fds.fd[NATIVE_DIAG]));
-	if (t->plan->clone_flags & CLONE_NEWNET)
-		limiter_own_network(t->limiter);
 	/* The plan has no such limits where nothing can count them. */
 	if (t->fds.fd[NATIVE_PROC] < 0 && t->cgroup == HOST_CGROUP_NONE)
 		return 0;

@@ -601,7 +601,7 @@ row("a variable that nobody named", "env | grep s3cret-OTHER")
 # --- resources -------------------------------------------------------------------------
 
 BIG = "-m 100M --timeout 20s"
-# Sockets are listed as seldom as that takes long: inside they are held for a while.
+# Shared pages are looked at now and then: inside they are held for a while.
 HOLD = "import os, time\ntime.sleep(0 if os.path.exists('../out/secret') else 5)"
 row("memory: anonymous", "py:x = bytearray(300 << 20)", opts=BIG)
 row("memory: many processes",
@@ -621,97 +621,9 @@ row("memory: shared maps that were let go", "py:import mmap\nm = mmap.mmap(-1, 3
     " m.madvise(mmap.MADV_DONTNEED, i, 1 << 20)\n" + HOLD, opts=BIG)
 row("memory: memfd", "py:import os\nos.ftruncate(os.memfd_create('x'), 1)\n"
     "fd = os.memfd_create('y')\nfor i in range(300): os.write(fd, bytes(1 << 20))", opts=BIG)
-row("memory: TCP connections to itself", "py:import socket\ns = socket.create_server(('127.0.0.1', 0)"
-    ", backlog=900)\nkeep, sent = [s], 0\nfor i in range(400):\n"
-    " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
-    " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
-    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
-# Each may have a little more, when all together have what they may.
-row("memory: little in each of many connections", "py:import socket\ns = socket.create_server(("
-    "'127.0.0.1', 0))\nkeep, sent = [], 0\nfor i in range(450):\n"
-    " c = socket.socket()\n c.setsockopt(1, 8, 1 << 22)\n c.connect(s.getsockname())\n"
-    " a = s.accept()[0]\n keep += [c, a]\n a.setblocking(False)\n for k in range(60):\n  if sent > 50 << 20: break\n"
-    "  try: sent += a.send(bytes(65536))\n  except BlockingIOError: pass\n"
-    "assert sent > 50 << 20, sent\n" + HOLD, opts="-m 40M --timeout 20s")
-row("memory: connections that nobody accepts", "py:import socket\ns = socket.create_server(('127.0.0.1', "
-    "0), backlog=1000)\ns.setsockopt(1, 8, 1 << 20)\nkeep, sent = [s], 0\nfor i in range(900):\n"
-    " c = socket.create_connection(s.getsockname())\n keep.append(c)\n"
-    " c.setblocking(False)\n try:\n  while True: sent += c.send(bytes(65536))\n"
-    " except BlockingIOError: pass\nassert sent > 100 << 20, sent\n" + HOLD, opts=BIG)
-# Bytes between sockets of one's own: held by both ends, by the receiver alone, one by one.
-PAIRS = ("py:import socket, time\nkeep = []\nfor i in range(900):\n a, b = socket.socketpair()\n"
-         " a.setblocking(False)\n try:\n  while True: a.send({})\n"
-         " except BlockingIOError: pass\n keep.append({})\n{}" + HOLD)
-for what, data, kept, close in (("pairs of sockets", "bytes(65536)", "(a, b)", ""),
-                                ("sockets whose sender is closed", "bytes(65536)", "b", "a.close()\n"),
-                                ("single bytes in sockets", "b'x'", "b", "a.close()\n")):
-    row(f"memory: {what}", PAIRS.format(data, kept, close), opts=BIG)
-row("memory: datagrams whose senders are closed",
-    "py:import socket, time\nkeep = []\nfor i in range(150):\n"
-    " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
-    " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
-    "  s.sendto(bytes(150000 if k else 1), r.getsockname())\n" + HOLD, opts=BIG)
-# The first may be empty, which hides the others; and so may all.
-row("memory: datagrams behind an empty one",
-    "py:import socket, time\nkeep = []\nfor i in range(150):\n"
-    " r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n r.bind(f'\\0{i}-{time.time()}')\n"
-    " keep.append(r)\n for k in range(10):\n  s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
-    "  s.sendto(bytes(150000 if k else 0), r.getsockname())\n" + HOLD, opts=BIG)
-row("memory: packets that are empty", "py:import socket\nkeep = []\nfor i in range(900):\n"
-    " a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n a.setblocking(False)\n"
-    " keep.append(b)\n try:\n  while True: a.send(b'')\n"
-    " except BlockingIOError: a.close()\n" + HOLD, opts=BIG)
-for kind, data in (("STREAM", "bytes(65536)"), ("SEQPACKET", "b''")):
-    row(f"memory: what nobody accepts and who sent it is gone, {kind}",
-        f"py:import socket, time\ns = socket.socket(socket.AF_UNIX, socket.SOCK_{kind})\n"
-        "s.bind(f'\\0{time.time()}')\ns.listen(4096)\nfor i in range(1500):\n"
-        f" c = socket.socket(socket.AF_UNIX, socket.SOCK_{kind})\n c.connect(s.getsockname())\n"
-        f" c.setblocking(False)\n try:\n  while True: c.send({data})\n"
-        " except BlockingIOError: c.close()\n" + HOLD, opts=BIG)
-# Not sent yet, with a socket that is still in the kernel's lists or no longer; and sent, but
-# with the word of when that was, nobody reads which.
-UDP = ("py:import ctypes, os, resource, socket, struct\nkeep = []\n"
-       "resource.setrlimit(7, (resource.getrlimit(7)[1],) * 2)\n"
-       "there = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nthere.bind(('127.0.0.1', 0))\n"
-       "for i in range(3000):\n s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-       " keep.append(s)\n s.connect(there.getsockname())\n")
-UNREAD = ".setsockopt(1, 37, struct.pack('=I', 1 << 8 | 1 << 4 | 1 << 1))\n"
-for what, act in (
-        ("datagrams that are not whole", " s.send(bytes(65000), socket.MSG_MORE)\n"),
-        ("datagrams that are not whole, of nobody", " s.send(bytes(65000), socket.MSG_MORE)\n"
-         " ctypes.CDLL(None).connect(s.fileno(), bytes(16), 16)\n"),
-        ("datagrams that come back", f" s{UNREAD} for k in range(3): s.send(bytes(60000))\n")):
-    row(f"memory: {what}", UDP + act + HOLD, opts=BIG)
-row("memory: TCP that comes back", "py:import resource, socket, struct\nkeep = []\n"
-    "resource.setrlimit(7, (resource.getrlimit(7)[1],) * 2)\n"
-    "s = socket.create_server(('127.0.0.1', 0))\nfor i in range(900):\n"
-    " c = socket.create_connection(s.getsockname())\n a = s.accept()[0]\n keep += [c, a]\n"
-    f" c.setsockopt(1, 8, 1 << 22)\n c{UNREAD} for k in range(40):\n"
-    "  c.send(bytes(16000))\n  a.recv(70000)\n" + HOLD, opts=BIG)
-row("memory: full pipes", "py:import os, resource\nhard = resource.getrlimit(7)[1]\n"
-    "resource.setrlimit(7, (min(hard, 4096), hard))\nkeep, held = [], 0\nfor i in range(900):\n"
-    " r, w = os.pipe()\n keep.append((r, w))\n os.set_blocking(w, False)\n try:\n"
-    "  while True: held += os.write(w, bytes(65536))\n except BlockingIOError: pass\n"
-    "assert held > 30 << 20, held\n" + HOLD, opts="-m 40M --timeout 20s")
-# One descriptor can be watched under many numbers; who reads of that gets it in one piece.
-row("memory: texts of /proc that are kept", "py:import os, select\ne = select.epoll()\n"
-    "for k in range(40):\n a = os.eventfd(0)\n for i in range(500):\n  os.dup2(a, 300 + i)\n"
-    "  e.register(300 + i)\nkeep = []\nfor i in range(100):\n"
-    " keep.append(os.open(f'/proc/self/fdinfo/{e.fileno()}', os.O_RDONLY))\n"
-    " os.read(keep[-1], 1)\n" + HOLD, opts=BIG)
 row("memory: a System V segment", "./probe big-segment", opts="-m 40M")
 row("memory: of a thread that goes on alone", "./probe thread-memory", opts=BIG)
 row("memory: huge pages that pipes hold", "./probe huge-pages", opts=BIG)
-# Listing them takes a while, and is done seldom: inside they are held for longer.
-row("memory: locks of parts of files", "./probe locks $(test -e ../out/secret && echo go || echo hold)",
-    opts="-m 100M --timeout 90s")
-row("memory: locks of open files, which are nobody's", "./probe open-locks")
-row("memory: locks of a process that has ended", "./probe shared-files")
-row("memory: answers of the kernel that nobody reads", "py:import socket, struct, time\nkeep = []\n"
-    "ask = struct.pack('=IHHII16x', 32, 18, 1, 1, 0)[:20] + struct.pack('=iII', 1, 0, 0)\n"
-    "for i in range(600):\n s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"
-    " s.setblocking(False)\n keep.append(s)\n try:\n  for k in range(400): s.send(ask)\n"
-    " except BlockingIOError: pass\n" + HOLD, opts=BIG)
 row("memory: connections that are over",
     "py:import socket\ns = socket.create_server(('127.0.0.1', 0))\nfor i in range(17000):\n"
     " c = socket.socket()\n c.bind(('127.7.7.7', 20000 + i))\n c.connect(s.getsockname())\n"

@@ -294,8 +294,8 @@ static _Noreturn void inside_main(const struct inside *in, int sock, struct init
 const char *inside_start(struct inside *in, struct plan *plan)
 {
 	static struct arena arena = ARENA(64 << 20);
-	static const struct native_groups groups = { .cgroup = -1 };
-	struct init init = { .plan = plan, .groups = &groups, .ruleset = -1, .netns = -1,
+	static const struct native_scope scope = { .cgroup = -1 };
+	struct init init = { .plan = plan, .within = &scope, .ruleset = -1, .netns = -1,
 			     .proc = -1, .fds = NATIVE_NO_FDS };
 	static struct cordon_err err;
 	int ends[2];

@@ -54,7 +54,8 @@ static void test_words_and_numbers(void)
 static void test_lists(void)
 {
 	static const struct row rows[] = {
-		{ "require = [\"cgroup\"]", "require = [\"landlock\"]", "require = [\"cgroup\", \"landlock\"]\n" },
+		{ "require = [\"cgroup\"]", "require = [\"landlock\"]",
+		  "require = [\"cgroup\", \"landlock\"]\n" },
 		{ "may_lack = [\"cgroup\", \"landlock\"]", "may_lack = [\"landlock\"]",
 		  "may_lack = [\"landlock\"]\n" },
 		/* Unset is no opinion; empty is nothing. */

@@ -570,107 +570,6 @@ static void test_version2_fails_cleanly_at_each_file(void)
 	}
 }
 
-/* --- version 1 -------------------------------------------------------------------- */
-
-/* Memory and pids share a hierarchy, cpuacct is with cpu. */
-static void make_version1(void)
-{
-	static const char *const dirs[] = { "memory,pids", "memory,pids/ours", "cpu,cpuacct" };
-	char dir[256], procs[32];
-
-	make_base("5:memory,pids:/ours\n3:cpu,cpuacct:/\n1:name=systemd:/x\n0::/\n");
-	snprintf(procs, sizeof(procs), "%d\n", getpid());
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		make_dir(dirs[i], dir);
-		put(dir, "cgroup.procs", procs);
-	}
-}
-
-static void test_version1_makes_one_group_a_hierarchy(void)
-{
-	struct plan_limits limits = some_limits();
-	struct cordon_err err = { 0 };
-	struct limiter_usage usage;
-	struct limiter *l = NULL;
-	char dir[256], text[64];
-	int64_t wait_us;
-	int fd;
-
-	make_version1();
-	is_int(limiter_detect_in(&paths), HOST_CGROUP_V1, "found");
-	if (!ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err) == 0, "%s", err.msg))
-		return;
-	is_int(n_made, 2, "two groups");
-	is_int(limiter_join(l, 4321, &err), 0, "%s", err.msg);
-	snprintf(dir, sizeof(dir), "%s/memory,pids/ours/cordon-%d-0", base, getpid());
-	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	file_is(fd, "memory.limit_in_bytes", "67108864");
-	file_is(fd, "memory.memsw.limit_in_bytes", "67108864");
-	file_is(fd, "pids.max", "20");
-	file_is(fd, "cgroup.procs", "4321");
-	limits.memory = 128 << 20;
-	limits.processes = 30;
-	put(dir, "pids.current", "3\n");
-	is_int(limiter_change(l, &limits, &err), 0, "%s", err.msg);
-	file_is(fd, "memory.limit_in_bytes", "134217728");
-	file_is(fd, "memory.memsw.limit_in_bytes", "134217728");
-	file_is(fd, "pids.max", "30");
-	get(fd, "cgroup.event_control", text, sizeof(text));
-	ok(strchr(text, ' '), "an event is asked for: %s", text);
-	is_int(limiter_cgroup_fd(l), -1, "nothing to clone into");
-	is_int(limiter_check(l, &wait_us), LIMIT_OK, "nothing is over");
-	put(dir, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
-	is_int(limiter_check(l, &wait_us), LIMIT_MEMORY, "memory is over");
-	limiter_usage(l, &usage);
-	ok(usage.cpu_ms == 3 && usage.max_rss_kb == 2048 && usage.processes_peak == 7 &&
-	   usage.oom_killed, "usage");
-	limiter_free(l);
-	close(fd);
-	is_int(count_groups(base), 0, "nothing is left");
-	remove_base();
-}
-
-static void test_version1_fails_cleanly_at_each_file(void)
-{
-	static const char *const required[] = { "memory.limit_in_bytes", "pids.max",
-						"memory.oom_control" };
-	static const char *const optional[] = { "memory.memsw.limit_in_bytes", "pids.peak",
-						"cgroup.event_control" };
-
-	make_version1();
-	for (size_t i = 0; i < ARRAY_SIZE(required); i++) {
-		missing = required[i];
-		fails_cleanly(HOST_CGROUP_V1, required[i]);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		works_without(HOST_CGROUP_V1, optional[i]);
-	missing = NULL;
-	mkdir_errno = EROFS;
-	fails_cleanly(HOST_CGROUP_V1, "cordon-");
-	mkdir_errno = 0;
-	put(base, "self", "5:memory,pids:/ours\n");
-	fails_cleanly(HOST_CGROUP_V1, "cpuacct");
-	is_int(limiter_detect_in(&paths), HOST_CGROUP_NONE, "not found without cpuacct");
-	remove_base();
-}
-
-static void test_a_join_that_fails_names_the_file(void)
-{
-	struct plan_limits limits = some_limits();
-	struct cordon_err err = { 0 };
-	struct limiter *l = NULL;
-
-	make_version1();
-	missing = "cgroup.procs";
-	if (ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err) == 0, "%s", err.msg)) {
-		is_int(limiter_join(l, 1, &err), -1, "no file to join by");
-		ok(strstr(err.msg, "cgroup.procs"), "%s", err.msg);
-		limiter_free(l);
-	}
-	is_int(count_groups(base), 0, "nothing is left");
-	remove_base();
-}
-
 /* A process that makes groups and waits; its end by a signal leaves them. */
 static pid_t start_maker(void)
 {
@@ -685,7 +584,7 @@ static pid_t start_maker(void)
 		exit(94);
 	pid = fork();
 	if (pid == 0) {
-		byte = (char)limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err);
+		byte = (char)limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err);
 		if (write(ready[1], &byte, 1) == 1)
 			pause();
 		_exit(1);
@@ -702,7 +601,7 @@ static void make_and_free(void)
 	struct cordon_err err = { 0 };
 	struct limiter *l = NULL;
 
-	ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V1, &l, &err) == 0, "%s", err.msg);
+	ok(limiter_new_in(&paths, &limits, HOST_CGROUP_V2, &l, &err) == 0, "%s", err.msg);
 	limiter_free(l);
 }
 
@@ -710,13 +609,13 @@ static void test_groups_of_killed_makers_are_removed(void)
 {
 	pid_t maker;
 
-	make_version1();
+	make_version2("memory pids\n", false);
 	maker = start_maker();
 	make_and_free();
-	is_int(count_groups(base), 2, "those of a living maker stay");
+	is_int(count_groups(base), 1, "that of a living maker stay");
 	kill(maker, SIGKILL);
 	waitpid(maker, NULL, 0);
-	is_int(count_groups(base), 2, "a killed maker leaves them");
+	is_int(count_groups(base), 1, "a killed maker leaves it");
 	make_and_free();
 	is_int(count_groups(base), 0, "the next one removes them");
 	remove_base();
@@ -736,9 +635,6 @@ int main(void)
 		TAP(test_version2_is_refused_where_it_cannot_be),
 		TAP(test_version2_is_found_in_other_places),
 		TAP(test_version2_fails_cleanly_at_each_file),
-		TAP(test_version1_makes_one_group_a_hierarchy),
-		TAP(test_version1_fails_cleanly_at_each_file),
-		TAP(test_a_join_that_fails_names_the_file),
 		TAP(test_groups_of_killed_makers_are_removed),
 		TAP_END });
 }

@@ -180,7 +180,7 @@ static int step_hide(struct init *in, struct cordon_err *err)
 
 static bool needs_grants(const struct init *in)
 {
-	return in->ruleset >= 0 || in->groups->entered;
+	return in->ruleset >= 0;
 }
 
 void ask_for_grants(struct init *in)
@@ -214,14 +214,6 @@ static int step_grants(struct init *in, struct cordon_err *err)
 		_exit(125);
 	if (rc != 1 || m.kind != NATIVE_GRANTED)
 		return err_set(err, CORDON_E_SETUP, "the supervisor went away");
-	for (int i = NATIVE_ENTRY; i < NATIVE_ENTRY + N_NATIVE_ENTRIES && fds.fd[i] >= 0; i++) {
-		if (write(fds.fd[i], "0", 1) != 1)
-			return err_sys(err, CORDON_E_SETUP, "cannot join a group of processes");
-		close(fds.fd[i]);
-	}
-	/* Groups without a file to join them by would bound nothing. */
-	if (in->groups->entered && fds.fd[NATIVE_ENTRY] < 0)
-		return err_set(err, CORDON_E_SETUP, "there is no group of processes to join");
 	return 0;
 }
 
@@ -306,7 +298,7 @@ static int step_priority(struct init *in UNUSED, struct cordon_err *err)
 /* The caller's CPUs again, or those of them that the limit leaves. */
 static int step_cpus(struct init *in, struct cordon_err *err)
 {
-	const cpu_set_t *limited = &in->groups->cpus;
+	const cpu_set_t *limited = &in->within->cpus;
 
 	if (cpus_use(CPU_COUNT(limited) ? limited : &in->cpus) < 0)
 		return err_sys(err, CORDON_E_SETUP, "cannot set the CPUs");

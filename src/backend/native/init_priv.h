@@ -18,8 +18,8 @@ struct network;
 
 struct init {
 	const struct plan *plan;
+	const struct native_scope *within;
 	const struct native_stdio *io;
-	const struct native_groups *groups;
 	int control;
 	int ruleset;		/* Landlock's, or -1 */
 	int scope;		/* what the command enters beyond that, or -1 */

@@ -32,7 +32,7 @@
 enum native_kind {
 	/* to init */
 	NATIVE_GO,		/* maps are written */
-	NATIVE_GRANTED,		/* what is made outside meanwhile is made: rules, and groups */
+	NATIVE_GRANTED,		/* what is made outside meanwhile is made: Landlock's rules */
 	NATIVE_SIGNAL,		/* value: send this signal to the command's group */
 	NATIVE_SIGNAL_ALL,	/* value: send this signal to everything inside */
 	NATIVE_TERMINATE,	/* the same, and let what is stopped go on to its end */
@@ -55,8 +55,6 @@ enum native_kind {
 	N_NATIVE_KINDS
 };
 
-#define N_NATIVE_ENTRIES	4
-
 /* Where the root of the tree hangs, in the root of its mounts; see mounts.c. */
 #define NATIVE_ROOT		"root"
 #define NATIVE_MASK_MODE	0111	/* of the empty file that stands for a program */
@@ -73,14 +71,11 @@ enum native_fd {
 	NATIVE_DNS_STREAM,
 	NATIVE_REFUSALS,	/* what nf_tables refused, by NFLOG */
 	NATIVE_TABLE,		/* NETLINK_NETFILTER: to change the sets */
-	NATIVE_DIAG,		/* NETLINK_SOCK_DIAG: to count sockets that no cgroup does */
 	NATIVE_GROUND,		/* the root of its mounts, in which NATIVE_ROOT is */
 	NATIVE_MADE,		/* the socket that comes with NATIVE_SOCKET */
 	NATIVE_BLOCK,		/* the command of NATIVE_EXEC */
 	NATIVE_STREAM,		/* the first of its three standard streams */
-	/* with NATIVE_GRANTED: the first of the files that init joins a group by */
-	NATIVE_ENTRY = NATIVE_STREAM + 3,
-	NATIVE_PRIVATE = NATIVE_ENTRY + N_NATIVE_ENTRIES,	/* the private places */
+	NATIVE_PRIVATE = NATIVE_STREAM + 3,	/* the private places */
 	NATIVE_DATAGRAMS,	/* the first; as net_datagram_ports() */
 	N_NATIVE_FDS = NATIVE_DATAGRAMS + MAX_NET_PORTS
 };
@@ -123,17 +118,10 @@ struct native_stdio {
 	struct winsize size;
 };
 
-/* Groups that init is to be in before it runs anything. */
-struct native_groups {
-	int cgroup;		/* to be cloned into, or -1 */
-	bool entered;		/* init joins those whose files come with NATIVE_GRANTED */
+/* Where init runs. */
+struct native_scope {
+	int cgroup;		/* the directory of the cgroup to clone it into, or -1 */
 	cpu_set_t cpus;		/* that init binds itself to; none: the caller's */
-};
-
-/* Files that a task writes "0" to. */
-struct native_entries {
-	int fd[N_NATIVE_ENTRIES];
-	size_t n;
 };
 
 /* The path inside of a device that there is as well; NULL: there is none. */
@@ -160,14 +148,13 @@ void native_early_stop(struct native_early *e);
 /* Make init and let it wait for NATIVE_GO.  On failure nothing is left.  `early`: who may have
  * begun, or NULL. */
 int native_clone(const struct plan *plan, const struct native_stdio *io,
-		 const struct native_groups *groups, struct native_early *early,
+		 const struct native_scope *within, struct native_early *early,
 		 struct native_child *ret, struct cordon_err *err) MUST_USE;
 /* On NATIVE_ASKED: make the rules for files that are the host's, but for those that init,
  * where it comes to them first, makes meanwhile. */
 int native_grant(const struct plan *plan, struct native_child *c, struct cordon_err *err) MUST_USE;
-/* Behind that: init goes on, and into the groups; `entries` stay the caller's. */
-int native_send_granted(const struct native_child *c, const struct native_entries *entries,
-			struct cordon_err *err) MUST_USE;
+/* Behind that: init goes on. */
+int native_send_granted(const struct native_child *c, struct cordon_err *err) MUST_USE;
 int native_send(const struct native_child *c, enum native_kind kind, int value);
 int native_send_to(const struct native_child *c, enum native_kind kind, int id, int value);
 /* 1: a message; 0: init is gone; -1: nothing yet (EAGAIN) or an error.  `fds` gets

@@ -445,8 +445,6 @@ int step_network(struct init *in, struct cordon_err *err)
 
 	if (!(in->plan->clone_flags & CLONE_NEWNET))
 		return 0;
-	/* Without it, buffers of sockets that no cgroup is charged for are not counted. */
-	fd[NATIVE_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	/* The loopback alone was brought up with the namespace. */
 	if (!net_has_gate(&in->plan->net))
 		return 0;

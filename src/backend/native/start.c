@@ -125,15 +125,15 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ea
 		.exit_signal = SIGCHLD,
 	};
 
-	if (in->groups->cgroup >= 0) {
+	if (in->within->cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)in->groups->cgroup;
+		args.cgroup = (uint64_t)in->within->cgroup;
 	}
 	c->pid = clone_early(early, &args, in);
 	if (c->pid < 0)
 		c->pid = clone_by(&args);
-	c->in_cgroup = c->pid > 0 && in->groups->cgroup >= 0;
-	if (c->pid < 0 && in->groups->cgroup >= 0) {
+	c->in_cgroup = c->pid > 0 && in->within->cgroup >= 0;
+	if (c->pid < 0 && in->within->cgroup >= 0) {
 		/* It may still be moved there. */
 		args.flags &= ~CLONE_INTO_CGROUP;
 		c->pid = clone_by(&args);
@@ -150,12 +150,12 @@ static int clone_init(const struct plan *plan, struct init *in, struct native_ea
 }
 
 int native_clone(const struct plan *plan, const struct native_stdio *io,
-		 const struct native_groups *groups, struct native_early *early,
+		 const struct native_scope *within, struct native_early *early,
 		 struct native_child *ret, struct cordon_err *err)
 {
 	struct init in = { .plan = plan,
 			   .io = io,
-			   .groups = groups,
+			   .within = within,
 			   .root = -1,
 			   .masks = -1,
 			   .scope = -1,
@@ -216,13 +216,11 @@ int native_grant(const struct plan *plan, struct native_child *c, struct cordon_
 	return rc;
 }
 
-int native_send_granted(const struct native_child *c, const struct native_entries *entries,
-			struct cordon_err *err)
+int native_send_granted(const struct native_child *c, struct cordon_err *err)
 {
 	struct native_message m = { .kind = NATIVE_GRANTED };
 	struct native_fds fds = NATIVE_NO_FDS;
 
-	memcpy(&fds.fd[NATIVE_ENTRY], entries->fd, entries->n * sizeof(entries->fd[0]));
 	/* An init that is gone has left word why. */
 	if (native_send_fds(c->control, &m, &fds, MSG_DONTWAIT) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)
