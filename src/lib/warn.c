@@ -10,8 +10,8 @@
 static void say_not_enforced(const struct plan *plan, struct buf *line)
 {
 	buf_puts(line, "; Landlock and seccomp enclose the command: protected names inside "
-		       "writable roots and the modes and owners of files are not protected, and processes "
-		       "outside can be seen");
+		       "writable roots and the modes and owners of files are not protected, and "
+		       "processes outside can be seen");
 	if (plan->uncounted)
 		buf_puts(line, "; limits of memory, CPU time and processes are not enforced");
 }
