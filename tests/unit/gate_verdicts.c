@@ -83,8 +83,8 @@ static bool random_net(struct arena *a, struct buf *text, struct plan_net *ret)
 	struct net_options o = { .caps = &caps };
 	cleanup_diags struct diags d = DIAGS;
 	const char *mode = ANY(modes), *listed = ANY(protocols);
-	struct policy p;
-	struct reader r = { .policy = &p, .diags = &d, .file = "default", .base_dir = TEST_BASE,
+	struct policy *p = arena_new(a, 1, sizeof(*p));
+	struct reader r = { .policy = p, .diags = &d, .file = "default", .base_dir = TEST_BASE,
 			    .cwd = TEST_BASE, .home = TEST_HOME };
 	struct cordon_err err;
 
@@ -97,11 +97,11 @@ static bool random_net(struct arena *a, struct buf *text, struct plan_net *ret)
 		buf_printf(text, "protocols = %s\n", listed);
 	if (!below(4) && strcmp(mode, "no-network") != 0)
 		buf_puts(text, "host_ports = [5432]\n");
-	if (!read_policy(a, &d, &dialect_cordon, str_from(buf_text(text)), &p) ||
+	if (!read_policy(a, &d, &dialect_cordon, str_from(buf_text(text)), p) ||
 	    read_defaults(&r) < 0)
 		return false;
-	o.gate = !net_is_open(&p.base);
-	return ok(net_compile(&p, &p.base, &o, a, ret, &err) == 0, "%s", err.msg);
+	o.gate = !net_is_open(&p->base);
+	return ok(net_compile(p, &p->base, &o, a, ret, &err) == 0, "%s", err.msg);
 }
 
 static void random_question(struct question *q)
