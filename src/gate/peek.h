@@ -1,6 +1,6 @@
 /* A look at what a client sends: is it for the host that the connection is for?
- * What a server has understood is never inferred from the client's bytes: where
- * that matters the server's bytes are read, too.
+ * The state of a server is read from the server's own bytes, where it matters; what
+ * is taken for granted about servers is in README.md.
  *
  * The gate keeps what the client sent and may not pass yet, and shows it with
  * every new piece (peek_feed).  TLS must name the target, every plain HTTP
