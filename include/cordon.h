@@ -134,21 +134,6 @@ struct cordon_question {
 int cordon_policy_match(const struct cordon_request *req, const struct cordon_question *question,
 			struct cordon_answer *ret, struct cordon_err *err);
 
-/* What is assumed when a task is checked. */
-struct cordon_trial_options {
-	size_t size;				/* sizeof(struct cordon_trial_options) */
-	const char *capabilities;		/* comma list; NULL: what the backend has */
-	const char *const *agent_hosts;		/* --allow-agent-host */
-	size_t n_agent_hosts;
-	const char *const *environment_hosts;	/* --allow-environment-host */
-	size_t n_environment_hosts;
-};
-#define CORDON_TRIAL_OPTIONS	{ sizeof(struct cordon_trial_options), NULL, NULL, 0, NULL, 0 }
-
-/* Could this task run?  The answer is JSON; yes: accepted. */
-int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
-		       struct cordon_answer *ret, struct cordon_err *err);
-
 /* How to run. */
 struct cordon_run_options {
 	size_t size;			/* sizeof(struct cordon_run_options) */
@@ -278,6 +263,7 @@ struct cordon_trial_event {
 	long long leftovers;
 	const char *status;		/* completed, rejected or error */
 	const char *why;		/* it is not completed */
+	const char *warnings;		/* a line each, when it has ended; or NULL */
 	bool reused;			/* it was complete already, and was not run */
 	bool has_reward;
 	double reward;
@@ -317,6 +303,14 @@ struct cordon_trials {
  * The answer is a table; yes: every trial was completed, whatever its reward. */
 int cordon_trial_run(const struct cordon_request *req, const struct cordon_trials *trials,
 		     struct cordon_answer *ret, struct cordon_err *err);
+
+/* Could this one task run with these options?  `capabilities`: a comma list of exactly those
+ * to assume; NULL: what this machine has.  The answer is JSON, and problems tell what is
+ * refused or ignored; yes: accepted.  A task without an agent or verifier is accepted, with
+ * a warning. */
+int cordon_trial_check(const struct cordon_request *req, const struct cordon_trials *trials,
+		       const char *capabilities, struct cordon_answer *ret,
+		       struct cordon_err *err);
 
 /* The live cordons of this user: a line each, or a JSON list. */
 int cordon_ps(bool json, struct cordon_answer *ret, struct cordon_err *err);

@@ -44,9 +44,16 @@ static void say_leftovers(struct progress *p, const struct cordon_trial_event *e
 		"processes\n", e->trial, e->phase, e->leftovers, e->leftovers == 1 ? "" : "es");
 }
 
+static void say_warnings(const struct cordon_trial_event *e)
+{
+	for (const char *at = e->warnings; at && *at; at += strcspn(at, "\n") + 1)
+		fprintf(stderr, "%s: warning: %.*s\n", e->trial, (int)strcspn(at, "\n"), at);
+}
+
 static void say_end(struct progress *p, const struct cordon_trial_event *e)
 {
 	wipe(p);
+	say_warnings(e);
 	if (p->live && e->n_all > 1 && !e->why) {
 		fprintf(stderr, "[%zu/%zu] %zu running, %zu failed", e->n_done, e->n_all,
 			e->n_running, e->n_failed);
@@ -80,24 +87,6 @@ static void say_event(void *arg, const struct cordon_trial_event *e)
 
 /* ---- words ------------------------------------------------------------------ */
 
-static int check(const struct args *args)
-{
-	const char *agent[MAX_ARGS], *environment[MAX_ARGS];
-	struct cordon_trial_options o = CORDON_TRIAL_OPTIONS;
-	struct cordon_answer answer = { 0 };
-	struct cordon_err err;
-	int bad = need_words(args, 1, 1);
-
-	if (bad)
-		return bad;
-	o.capabilities = args_value(args, OPT_CAPABILITIES);
-	o.agent_hosts = agent;
-	o.n_agent_hosts = args_values(args, OPT_AGENT_HOST, agent);
-	o.environment_hosts = environment;
-	o.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
-	return say_answer(cordon_trial_check(args->words[0], &o, &answer, &err), &answer, &err);
-}
-
 /* A count that an option gives, or 0. */
 static int read_count(const struct args *args, enum option_id id, const char *name, unsigned *ret)
 {
@@ -115,39 +104,51 @@ static int read_count(const struct args *args, enum option_id id, const char *na
 	return 0;
 }
 
-static int run(const struct args *args, struct room *room)
+/* What a check and a run have in common; the words are tasks, and a task's own policy is
+ * all there is. */
+static struct cordon_trials read_options(const struct args *args, struct room *room,
+					 struct cordon_request *ret_request)
 {
-	const char *agent[MAX_ARGS], *environment[MAX_ARGS];
-	struct cordon_request req = args_request(args, room->settings, room->files,
-						 room->connect_to);
-	struct progress progress = { .live = isatty(STDERR_FILENO) };
 	struct cordon_trials t = CORDON_TRIALS;
-	struct cordon_answer answer = { 0 };
-	struct cordon_err err = { 0 };
-	int rc;
 
-	if (read_count(args, OPT_JOBS, "--jobs", &t.jobs) ||
-	    read_count(args, OPT_ATTEMPTS, "--attempts", &t.attempts))
-		return EXIT_USAGE;
+	*ret_request = args_request(args, room->settings, room->files, room->connect_to);
+	ret_request->files = NULL;
+	ret_request->n_files = 0;
 	t.tasks = args->words;
 	t.n_tasks = args->n_words;
 	t.setup = args_value(args, OPT_SETUP);
 	t.agent = args_value(args, OPT_AGENT);
 	t.verifier = args_value(args, OPT_VERIFIER);
+	t.no_image = args_has(args, OPT_NO_IMAGE);
+	return t;
+}
+
+static int run(const struct args *args, struct room *room)
+{
+	const char *agent[MAX_ARGS], *environment[MAX_ARGS];
+	struct cordon_request req;
+	struct progress progress = { .live = isatty(STDERR_FILENO) };
+	struct cordon_trials t = read_options(args, room, &req);
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int rc;
+
 	t.agent_hosts = agent;
 	t.n_agent_hosts = args_values(args, OPT_AGENT_HOST, agent);
 	t.environment_hosts = environment;
 	t.n_environment_hosts = args_values(args, OPT_ENVIRONMENT_HOST, environment);
+	if (args_has(args, OPT_CHECK))
+		return say_answer(cordon_trial_check(&req, &t, args_value(args, OPT_CAPABILITIES),
+						     &answer, &err), &answer, &err);
+	if (read_count(args, OPT_JOBS, "--jobs", &t.jobs) ||
+	    read_count(args, OPT_ATTEMPTS, "--attempts", &t.attempts))
+		return EXIT_USAGE;
 	t.output = args_value(args, OPT_OUTPUT_DIR);
-	t.no_image = args_has(args, OPT_NO_IMAGE);
 	t.end_leftovers = args_has(args, OPT_END_LEFTOVERS);
 	t.json = args_has(args, OPT_JSON);
 	t.tell = say_event;
 	t.tell_arg = &progress;
 	t.own_process = true;
-	/* The words are tasks, and a task's own policy is all there is. */
-	req.files = NULL;
-	req.n_files = 0;
 	rc = cordon_trial_run(&req, &t, &answer, &err);
 	wipe(&progress);
 	return say_answer(rc, &answer, &err);
@@ -158,12 +159,10 @@ int cmd_trial(const struct args *args)
 	struct room *room;
 	int code, bad;
 
-	if (args_has(args, OPT_CHECK))
-		return check(args);
-	if (args_has(args, OPT_CAPABILITIES))
+	if (args_has(args, OPT_CAPABILITIES) && !args_has(args, OPT_CHECK))
 		return say_usage("--capabilities goes with --check: a trial has what this machine "
 				 "has");
-	bad = need_words(args, 1, MAX_ARGS);
+	bad = need_words(args, 1, args_has(args, OPT_CHECK) ? 1 : MAX_ARGS);
 	if (bad)
 		return bad;
 	room = calloc(1, sizeof(*room));

@@ -240,3 +240,39 @@ int environment_compile(const struct environment_request *r, struct arena *a,
 	*ret = (const char *const *)e.out;
 	return 0;
 }
+
+/* ---- before anything starts --------------------------------------------------- */
+
+static int check_asked(const struct environment *e, enum field_id id, const struct item *item)
+{
+	cleanup_buf struct buf at = BUF(MAX_DIAG_BYTES);
+	struct str name = item->text;
+
+	if (!is_stripped(e, name))
+		return 0;
+	place_print(item->at, &at);
+	return err_set(e->err, CORDON_E_POLICY, "%s: %s: '%.*s' %s", buf_text(&at), fields[id].key,
+		       STR_FMT(name), environment_is_credential(name) ?
+		       "looks like a credential, and none is passed into a sandbox by a variable; "
+		       "leave it out, or put it into a file: --read FILE, and a variable of "
+		       "another name that holds the path" :
+		       "is also left out, by env.strip or as the proxy's; remove it from one");
+}
+
+int environment_check(const struct section *s, const char *const *environ, struct arena *a,
+		      struct cordon_err *err)
+{
+	struct environment e = { .arena = a, .caller = environ, .section = s, .err = err };
+	const struct field_value *set = &s->f[F_ENV_SET], *pass = &s->f[F_ENV_PASS];
+
+	for (size_t i = 0; i < set->n; i++)
+		if (check_asked(&e, F_ENV_SET, &set->items[i]) < 0 ||
+		    add_set(&e, &set->items[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < pass->n; i++)
+		if (pass->items[i].at.file &&
+		    str_find(pass->items[i].text, '*') == pass->items[i].text.n &&
+		    check_asked(&e, F_ENV_PASS, &pass->items[i]) < 0)
+			return -1;
+	return 0;
+}

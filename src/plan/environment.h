@@ -14,6 +14,10 @@ struct environment_request {
  * left out. */
 int environment_compile(const struct environment_request *r, struct arena *a,
 			const char *const **ret, struct cordon_err *err) MUST_USE;
+/* Would every variable that the section names be passed, and does every template find its
+ * value in `environ`?  A pattern names none. */
+int environment_check(const struct section *s, const char *const *environ, struct arena *a,
+		      struct cordon_err *err) MUST_USE;
 /* Is a variable of this name left out whatever brings it in? */
 bool environment_is_credential(struct str name);
 

@@ -25,13 +25,16 @@ static const char *const environment_keys[] = { "network_mode",
 						"memory_mb",
 						"storage_mb",
 						"gpus",
+						"tpu",
+						"tpus",
+						"os",
 						"memory",
 						"storage",
 						"workdir",
 						"keep_processes",
 						NULL };
 static const char *const environment_others[] = {
-	"gpu_types", "tpu", "tpus", "os", "mcp_servers", "healthcheck", "skills_dir", "user",
+	"gpu_types", "mcp_servers", "healthcheck", "skills_dir", "user",
 	NULL };
 static const char *const agent_keys[] = {
 	"network_mode", "allowed_hosts", "timeout_sec", "env", "command", "setup", NULL };
@@ -47,7 +50,7 @@ static const char *const no_others[] = { NULL };
 
 /* What Harbor does something about and we do not: told to who runs a task. */
 static const char *const idle_keys[] = {
-	"healthcheck", "mcp_servers", "skills_dir", "user", "os", "collect", NULL };
+	"healthcheck", "mcp_servers", "skills_dir", "user", "collect", NULL };
 
 /* Keys that decide about the network: where they are not known they would be
  * ignored, and the task would run with more than its author meant. */
@@ -112,6 +115,8 @@ static void check_keys(struct reader *r, const struct value *table, const char *
 		} else if (!*where && field_is_top(m->key)) {
 			odd_key(r, m, where,
 				"it belongs to cordon.toml, and would be ignored in a task");
+		} else if (r->ignores_unknown) {
+			odd_key(r, m, where, "Harbor ignores it, too");
 		}
 	}
 }
@@ -538,6 +543,18 @@ static void read_keep_processes(struct reader *r, const struct value *table, con
 		e->ends_processes = !v->boolean;
 }
 
+/* A count, or a table that says which. */
+static void read_tpu(struct reader *r, const struct value *table, const char *key,
+		     struct task_environment *e)
+{
+	const struct value *v = value_find(table, key);
+
+	if (!v || (v->kind == VALUE_INT && !v->integer) || (v->kind == VALUE_TABLE && !v->table.n))
+		return;
+	e->tpu = true;
+	e->tpu_at = reader_at(r, v);
+}
+
 static void read_environment(struct reader *r, const struct value *table, const char *where,
 			     struct task_environment *e)
 {
@@ -555,6 +572,9 @@ static void read_environment(struct reader *r, const struct value *table, const 
 	read_count(r, table, where, "gpus", 0, &e->gpus);
 	read_old_size(r, table, where, "memory", &e->memory_mb);
 	read_old_size(r, table, where, "storage", &e->storage_mb);
+	read_tpu(r, table, "tpu", e);
+	read_tpu(r, table, "tpus", e);
+	read_text(r, table, where, "os", &e->os, &e->os_at);
 	read_text(r, table, where, "docker_image", &e->docker_image, &e->docker_image_at);
 	read_env(r, table, where, &e->env);
 	read_keep_processes(r, table, where, e);

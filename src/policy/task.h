@@ -53,7 +53,9 @@ struct task_environment {
 	struct place at;
 	struct task_network network;	/* always has a mode: public unless written */
 	struct task_number build_timeout_ms, cpus, memory_mb, storage_mb, gpus;
-	struct str docker_image;	/* empty: not written */
+	struct str docker_image, os;	/* empty: not written */
+	struct place os_at, tpu_at;
+	bool tpu;			/* it wants one */
 	struct place docker_image_at;
 	struct task_number allow_internet;	/* the older spelling of a mode: 0 or 1 */
 	struct task_env env;

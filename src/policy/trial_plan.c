@@ -2,7 +2,6 @@
 #include "policy/trial_plan.h"
 
 #include "base/map.h"
-#include "policy/template.h"
 
 static const char *const capability_names[] = {
 	[TRIAL_DISABLE_INTERNET] = "disable_internet",
@@ -32,6 +31,7 @@ static_assert(ARRAY_SIZE(class_words) == N_TASK_HOST_CLASSES, "a class of hosts 
 static const char *const stage_names[] = {
 	[TRIAL_STAGE_NONE] = NULL,
 	[TRIAL_STAGE_PARSE] = "parse",
+	[TRIAL_STAGE_POLICY] = "policy",
 	[TRIAL_STAGE_ENVIRONMENT] = "environment",
 	[TRIAL_STAGE_PHASE] = "phase",
 	[TRIAL_STAGE_VERIFIER_ENVIRONMENT] = "verifier-environment",
@@ -87,7 +87,7 @@ struct planner {
 	struct cordon_err *err;
 };
 
-static int warn_text(struct trial_verdict *v, struct arena *a, const char *text)
+int trial_verdict_warn(struct trial_verdict *v, struct arena *a, const char *text)
 {
 	const char **warnings = arena_grow(a, v->warnings, v->n_warnings, &v->cap_warnings,
 					   sizeof(*warnings));
@@ -108,7 +108,7 @@ static int warn_ignored(struct planner *p, const struct task_host *extra, size_t
 		buf_printf(&text, "%s'%s'", i ? ", " : "", extra[i].text.s);
 	buf_puts(&text, "] are ignored because the effective network policy is public.");
 	if (!buf_ok(&text) ||
-	    warn_text(p->verdict, p->arena, arena_strndup(p->arena, buf_text(&text), text.n)) < 0)
+	    trial_verdict_warn(p->verdict, p->arena, arena_strndup(p->arena, buf_text(&text), text.n)) < 0)
 		return err_nomem(p->err);
 	return 0;
 }
@@ -305,57 +305,6 @@ static int check_change(struct planner *p, const struct trial_step *step, const 
 								   : "agent environment"));
 }
 
-/* A value made of what nobody gets.  What is left out by its own name is never made. */
-static int check_variable(struct planner *p, enum trial_stage stage, const struct task_variable *v)
-{
-	trial_withheld_fn *is_withheld = p->options->is_withheld;
-	cleanup_buf struct buf where = BUF(MAX_DIAG_BYTES);
-	struct str rest = v->value;
-	struct template_part part;
-
-	place_print(v->at, &where);
-	while (rest.n && template_next(&rest, &part))
-		if (part.is_variable && !part.has_fallback && is_withheld(part.name) &&
-		    !is_withheld(v->name))
-			return refuse(p, stage,
-				      arena_printf(p->arena,
-						   "%s: env: %.*s takes ${%.*s}, which is not "
-						   "passed on; leave it out, or give it a default",
-						   buf_text(&where), STR_FMT(v->name),
-						   STR_FMT(part.name)));
-	return 0;
-}
-
-static int check_env(struct planner *p, enum trial_stage stage, const struct task_env *env)
-{
-	int bad = 0;
-
-	for (size_t i = 0; i < env->n && !bad && p->verdict->accepted && p->options->is_withheld;
-	     i++)
-		bad = check_variable(p, stage, &env->items[i]);
-	return bad;
-}
-
-static int check_verifier_env(struct planner *p, const struct task_phase *verifier)
-{
-	return check_env(p, TRIAL_STAGE_PHASE, &verifier->env) |
-	       check_env(p, TRIAL_STAGE_VERIFIER_ENVIRONMENT, &verifier->environment.env);
-}
-
-/* What Harbor learns when the phase begins. */
-static int judge_variables(struct planner *p)
-{
-	const struct task *t = p->task;
-	int bad = check_env(p, TRIAL_STAGE_ENVIRONMENT, &t->environment.env) |
-		  check_env(p, TRIAL_STAGE_PHASE, &t->agent.env) |
-		  check_verifier_env(p, &t->verifier);
-
-	for (size_t i = 0; i < t->n_steps && !bad; i++)
-		bad = check_env(p, TRIAL_STAGE_PHASE, &t->steps[i].agent.env) |
-		      check_verifier_env(p, &t->steps[i].verifier);
-	return bad;
-}
-
 static int judge(struct planner *p)
 {
 	const struct trial_verdict *v = p->verdict;
@@ -389,7 +338,7 @@ int trial_plan(const struct task *t, const struct trial_options *o, struct arena
 	struct trial_verdict verdict = { .accepted = true };
 	struct planner p = { t, o, a, &verdict, err };
 
-	if (plan_steps(&p) < 0 || judge(&p) < 0 || judge_variables(&p) < 0)
+	if (plan_steps(&p) < 0 || judge(&p) < 0)
 		return -1;
 	*ret = verdict;
 	return 0;
@@ -477,7 +426,7 @@ static int tell_problems(const struct diags *d, struct arena *a, struct trial_ve
 		buf_printf(&text, ": %s", one->text);
 		if (!one->is_warning)
 			buf_printf(&errors, "%s%s", shown++ ? "\n" : "", buf_text(&text));
-		else if (warn_text(v, a, arena_strndup(a, buf_text(&text), text.n)) < 0)
+		else if (trial_verdict_warn(v, a, arena_strndup(a, buf_text(&text), text.n)) < 0)
 			return -1;
 	}
 	if (!d->n_errors)
@@ -499,7 +448,6 @@ static int read_all(struct reader *r, const struct source *src, const struct tri
 		.backend = o->backend ? o->backend : "process",
 		.n_agent_hosts = o->n_agent_hosts,
 		.n_environment_hosts = o->n_environment_hosts,
-		.is_withheld = o->is_withheld,
 	};
 	struct cordon_err err;
 	struct value root;
@@ -532,26 +480,5 @@ int trial_read(struct reader *r, const struct source *src, const struct trial_ch
 		return err_nomem(err);
 	*ret_task = task;
 	*ret = verdict;
-	return 0;
-}
-
-int trial_check(const struct source *src, const struct trial_check_options *o,
-		struct json_out *out, bool *ret_accepted, struct cordon_err *err)
-{
-	cleanup_arena struct arena arena = ARENA(MAX_ARENA_BYTES);
-	cleanup_diags struct diags diags = DIAGS;
-	struct trial_verdict verdict;
-	struct policy unused;
-	struct reader r = { .policy = &unused, .diags = &diags, .file = src->name,
-			    .ignores_unknown = true };
-	struct task task;
-
-	policy_init(&unused, &arena);
-	if (trial_read(&r, src, o, &task, &verdict, err) < 0)
-		return -1;
-	trial_verdict_print(&verdict, out);
-	if (!buf_ok(out->out))
-		return err_nomem(err);
-	*ret_accepted = verdict.accepted;
 	return 0;
 }

@@ -41,6 +41,7 @@ int trial_capabilities_parse(struct str list, struct trial_capabilities *ret,
 enum trial_stage {
 	TRIAL_STAGE_NONE,	/* nothing is refused */
 	TRIAL_STAGE_PARSE,
+	TRIAL_STAGE_POLICY,		/* no policy can hold it */
 	TRIAL_STAGE_ENVIRONMENT,
 	TRIAL_STAGE_PHASE,
 	TRIAL_STAGE_VERIFIER_ENVIRONMENT,
@@ -69,16 +70,12 @@ struct trial_verdict {
 	size_t n_warnings, cap_warnings;
 };
 
-/* Is a variable of this name left out, whatever the caller has? */
-typedef bool trial_withheld_fn(struct str name);
-
 /* What a run adds to a task, and what it runs on. */
 struct trial_options {
 	struct trial_capabilities capabilities;
 	const char *backend;			/* its name in messages */
 	const struct task_host *agent_hosts, *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
-	trial_withheld_fn *is_withheld;			/* NULL: none is */
 };
 
 /* Everything lives in the arena or belongs to the task.  Fails only for want
@@ -88,20 +85,19 @@ int trial_plan(const struct task *t, const struct trial_options *o, struct arena
 /* {"verdict", "stage", "reason", "plan", "warnings"} */
 void trial_verdict_print(const struct trial_verdict *v, struct json_out *out);
 
-/* `cordon trial --check`: from the text to the printed verdict. */
+/* `text` belongs to the arena; NULL is want of memory, too. */
+int trial_verdict_warn(struct trial_verdict *v, struct arena *a, const char *text) MUST_USE;
+
 struct trial_check_options {
 	const struct trial_capabilities *capabilities;	/* NULL: all of them */
 	const char *backend;				/* NULL: "process" */
 	const char *const *agent_hosts, *const *environment_hosts;
 	size_t n_agent_hosts, n_environment_hosts;
-	trial_withheld_fn *is_withheld;			/* NULL: no variable is */
 };
 
 /* From the text to the verdict.  The reader's policy lends its arena and is not
  * filled.  At stage parse `ret_task` is empty. */
 int trial_read(struct reader *r, const struct source *src, const struct trial_check_options *o,
 	       struct task *ret_task, struct trial_verdict *ret, struct cordon_err *err) MUST_USE;
-int trial_check(const struct source *src, const struct trial_check_options *o,
-		struct json_out *out, bool *ret_accepted, struct cordon_err *err) MUST_USE;
 
 #endif

@@ -160,6 +160,26 @@ static const struct value *text_of(const struct value *root, const char *key)
 	return v && v->kind == VALUE_STRING ? v : NULL;
 }
 
+/* A line each, and fit for a terminal: names of tasks are in them. */
+static const char *take_warnings(const struct value *list, struct arena *keep)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+
+	for (size_t i = 0; list && list->kind == VALUE_ARRAY && i < list->array.n; i++) {
+		const struct value *one = &list->array.items[i];
+
+		if (one->kind != VALUE_STRING)
+			continue;
+		if (i == MAX_DENIAL_LINES) {
+			buf_puts(&out, "and more, which are in its " TRIAL_RESULT "\n");
+			break;
+		}
+		buf_put_plain(&out, one->string);
+		buf_putc(&out, '\n');
+	}
+	return out.n ? arena_strndup(keep, buf_text(&out), out.n) : NULL;
+}
+
 /* What the table shows of a result.  False: it is none. */
 static bool take_result(struct job *job, struct str text)
 {
@@ -186,6 +206,7 @@ static bool take_result(struct job *job, struct str text)
 		job->reward = reward->kind == VALUE_INT ? (double)reward->integer : reward->real;
 	why = text_of(value_find(&root, "error"), "message");
 	job->why = why ? arena_strndup(keep, why->string.s, why->string.n) : NULL;
+	job->warnings = take_warnings(value_find(&root, "warnings"), keep);
 	return true;
 }
 
@@ -252,6 +273,7 @@ static void tell(struct job *job, bool ended, int64_t leftovers)
 		.step = plain(job->step, &step),
 		.status = ended ? trial_status_word(job->status) : NULL,
 		.why = job->status == TRIAL_COMPLETED ? NULL : plain(job->why, &why),
+		.warnings = ended && !job->reused ? job->warnings : NULL,
 		.reused = job->reused, .has_reward = job->has_reward, .reward = job->reward,
 		.duration_ms = job->duration_ms, .n_done = j->n_done, .n_running = j->n_running,
 		.n_failed = j->n_failed, .n_all = j->n, .leftovers = leftovers,

@@ -27,6 +27,7 @@ struct job {
 	bool reused, has_reward;
 	double reward;
 	const char *why;		/* it is not completed */
+	const char *warnings;		/* of its result, a line each, or NULL */
 	char *text;			/* its result as one line, or NULL */
 };
 

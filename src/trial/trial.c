@@ -9,8 +9,8 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "lib/session_start.h"
-#include "plan/environment.h"
 #include "super/live.h"
+#include "trial/judge.h"
 #include "trial/phase.h"
 #include "trial/trial_priv.h"
 
@@ -52,71 +52,6 @@ void trial_digest(const struct trial_wishes *w, struct str task, char ret[SHA256
 	sha256_print(&s, ret);
 }
 
-static int read_task(struct trial *t)
-{
-	const struct trial_wishes *w = t->about->wishes;
-	const struct trial_check_options o = {
-		.capabilities = &w->capabilities,
-		.agent_hosts = w->agent_hosts,
-		.n_agent_hosts = w->n_agent_hosts,
-		.environment_hosts = w->environment_hosts,
-		.n_environment_hosts = w->n_environment_hosts,
-		.is_withheld = environment_is_credential,
-	};
-	struct reader r = compose_reader(&t->c, &t->c.policy, t->about->file);
-	struct source src = { .name = t->about->file };
-	char question[SHA256_HEX];
-
-	if (task_folder_open(t->about->file, &t->c.arena, &t->folder, &t->err) < 0 ||
-	    task_folder_read(&t->folder, &t->c.arena, &src.text, &t->err) < 0)
-		return reject(t, "parse");
-	r.ignores_unknown = true;
-	if (trial_read(&r, &src, &o, &t->task, &t->verdict, &t->err) < 0)
-		return -1;
-	for (size_t i = 0; i < t->verdict.n_warnings; i++)
-		trial_warn(t, t->verdict.warnings[i]);
-	trial_digest(w, src.text, question);
-	if (folder_write(t->about->dir, TRIAL_QUESTION, str_from(question), &t->err) < 0)
-		return -1;
-	if (t->verdict.accepted)
-		return 0;
-	return reject_for(t, trial_stage_name(t->verdict.stage), t->verdict.reason);
-}
-
-/* Names become folders of the task. */
-static int check_steps(struct trial *t)
-{
-	for (size_t i = 0; i < t->task.n_steps; i++) {
-		struct str name = t->task.steps[i].name;
-
-		if (str_find(name, '/') < name.n || str_starts(name, ".")) {
-			err_set(&t->err, CORDON_E_POLICY,
-				"the step '%.*s' cannot be the name of a folder", STR_FMT(name));
-			return reject(t, "parse");
-		}
-	}
-	return 0;
-}
-
-static int check_folder(struct trial *t)
-{
-	if (task_folder_check(&t->folder, &t->task, &t->c.arena, &t->err) < 0)
-		return reject(t, "environment");
-	return 0;
-}
-
-static int check_image(struct trial *t)
-{
-	const char *image = task_folder_image(&t->folder, &t->task);
-
-	if (!image || t->about->wishes->no_image)
-		return 0;
-	err_set(&t->err, CORDON_E_HOST,
-		"the task wants an image (%s), which the process backend has not; --no-image says "
-		"that the host's own files will do", image);
-	return reject(t, "environment");
-}
-
 static const struct task_step *step_of(const struct trial *t, size_t i)
 {
 	return t->task.n_steps ? &t->policies.task.steps[i] : NULL;
@@ -127,36 +62,30 @@ static size_t count_steps(const struct trial *t)
 	return MAX(t->task.n_steps, 1u);
 }
 
-static int find_commands(struct trial *t)
+static int judge(struct trial *t)
 {
-	size_t n = count_steps(t);
+	struct judgement j = JUDGEMENT;
+	char question[SHA256_HEX];
+	int rc = judge_task(&t->c, t->about->file, t->about->wishes, &j, &t->err);
 
-	t->commands = arena_new(&t->c.arena, n, sizeof(*t->commands));
-	t->rewards = arena_new(&t->c.arena, n, sizeof(*t->rewards));
-	if (!t->commands || !t->rewards)
-		return err_nomem(&t->err);
-	for (size_t i = 0; i < n; i++) {
-		const struct trial_asked asked = { &t->task,
-						   t->task.n_steps ? &t->task.steps[i] : NULL,
-						   &t->about->wishes->texts };
-
-		if (task_folder_commands(&t->folder, &asked, &t->c.arena, &t->commands[i],
-					 &t->err) < 0)
-			return reject(t, "command");
-	}
-	return 0;
-}
-
-static int make_policies(struct trial *t)
-{
-	struct policies_options o = { .file = t->about->file,
-				      .request = t->about->wishes->request };
-
-	for (size_t i = 0; i < count_steps(t); i++)
-		o.solution |= t->commands[i].agent.is_solution;
-	if (policies_make(&t->c, &o, &t->task, &t->verdict, &t->policies) < 0)
-		return reject_problems(t, "policy");
-	return 0;
+	t->folder = j.folder;
+	t->task = j.task;
+	t->verdict = j.verdict;
+	t->commands = j.commands;
+	t->policies = j.policies;
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; i < j.verdict.n_warnings; i++)
+		trial_warn(t, j.verdict.warnings[i]);
+	trial_digest(t->about->wishes, j.text, question);
+	if (folder_write(t->about->dir, TRIAL_QUESTION, str_from(question), &t->err) < 0)
+		return -1;
+	if (!j.verdict.accepted)
+		return reject_for(t, trial_stage_name(j.verdict.stage), j.verdict.reason);
+	if (j.no_command)
+		return reject_for(t, "command", j.no_command);
+	t->rewards = arena_new(&t->c.arena, count_steps(t), sizeof(*t->rewards));
+	return t->rewards ? 0 : err_nomem(&t->err);
 }
 
 /* ---- environments -------------------------------------------------------- */
@@ -642,9 +571,7 @@ static int run_steps(struct trial *t)
 
 static void run_all(struct trial *t)
 {
-	if (read_task(t) < 0 || check_steps(t) < 0 || check_folder(t) < 0 ||
-	    check_image(t) < 0 || find_commands(t) < 0 || make_policies(t) < 0 ||
-	    make_place(t) < 0 || check_own_places(t) < 0)
+	if (judge(t) < 0 || make_place(t) < 0 || check_own_places(t) < 0)
 		return;
 	if (run_steps(t) == 0)
 		t->status = TRIAL_COMPLETED;

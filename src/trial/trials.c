@@ -1,57 +1,83 @@
 /* Tasks: could this one run, and how do these? */
 #include <stdio.h>
 
-#include "base/path.h"
 #include "lib/answer.h"
 #include "lib/backend.h"
-#include "plan/environment.h"
 #include "trial/jobs.h"
+#include "trial/judge.h"
 
-int cordon_trial_check(const char *file, const struct cordon_trial_options *options,
-		       struct cordon_answer *ret, struct cordon_err *err)
+static struct trial_wishes make_wishes(const struct cordon_request *req,
+				       const struct cordon_trials *trials)
 {
-	struct cordon_request req = CORDON_REQUEST;
-	cleanup_composition struct composition c;
-	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
-	struct json_out j = { .out = &out };
-	struct trial_capabilities capabilities;
-	struct trial_check_options o = {
-		.capabilities = &capabilities,
-		.agent_hosts = options->agent_hosts,
-		.n_agent_hosts = options->n_agent_hosts,
-		.environment_hosts = options->environment_hosts,
-		.n_environment_hosts = options->n_environment_hosts,
-		.is_withheld = environment_is_credential,
+	return (struct trial_wishes){
+		.request = req,
+		.texts = { trials->setup, trials->agent, trials->verifier },
+		.agent_hosts = trials->agent_hosts,
+		.n_agent_hosts = trials->n_agent_hosts,
+		.environment_hosts = trials->environment_hosts,
+		.n_environment_hosts = trials->n_environment_hosts,
+		.own_process = trials->own_process,
+		.no_image = trials->no_image,
+		.end_leftovers = trials->end_leftovers,
 	};
-	struct task_folder folder = TASK_FOLDER;
-	struct source src = { .name = file };
-	const char *path;
-	bool accepted;
-	int rc;
+}
 
-	if (composition_init(&c, &req, err) < 0)
-		return -1;
-	if (options->size != sizeof(*options))
-		return err_set(err, CORDON_E_USAGE,
-			       "the options are of another version of cordon.h");
-	if (options->capabilities
-		    ? trial_capabilities_parse(str_from(options->capabilities), &capabilities,
-					       err) < 0
-		    : backend_probe_capabilities(NULL, &capabilities, err) < 0)
-		return -1;
-	path = path_normal(&c.arena, str_from(file), c.here);
-	if (!path)
-		return err_nomem(err);
-	rc = task_folder_open(path, &c.arena, &folder, err);
-	if (rc == 0)
-		rc = task_folder_read(&folder, &c.arena, &src.text, err);
-	task_folder_close(&folder);
+static int check_size(const struct cordon_trials *trials, struct cordon_err *err)
+{
+	if (trials->size == sizeof(*trials))
+		return 0;
+	return err_set(err, CORDON_E_USAGE, "the options are of another version of cordon.h");
+}
+
+/* ---- judging -------------------------------------------------------------- */
+
+/* The same as in the JSON, for a terminal. */
+static void tell_verdict(struct composition *c, const struct judgement *j)
+{
+	for (size_t i = 0; i < j->verdict.n_warnings; i++)
+		diag_warn(&c->diags, (struct place){ 0 }, "%s", j->verdict.warnings[i]);
+	if (!j->verdict.accepted && !c->diags.n_errors)
+		diag_error(&c->diags, (struct place){ 0 }, "%s", j->verdict.reason);
+}
+
+static int judge_one(struct composition *c, const struct trial_wishes *w, const char *file,
+		     struct cordon_answer *ret, struct cordon_err *err)
+{
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
+	struct json_out json = { .out = &out };
+	struct judgement j = JUDGEMENT;
+	int rc = judge_task(c, file, w, &j, err);
+
+	task_folder_close(&j.folder);
+	if (rc == 0 && j.no_command && trial_verdict_warn(&j.verdict, &c->arena, j.no_command) < 0)
+		rc = err_nomem(err);
 	if (rc < 0)
 		return -1;
-	if (trial_check(&src, &o, &j, &accepted, err) < 0)
-		return -1;
+	trial_verdict_print(&j.verdict, &json);
 	buf_putc(&out, '\n');
-	return answer_fill(ret, accepted, &out, &c, 0, err);
+	tell_verdict(c, &j);
+	return answer_fill(ret, j.verdict.accepted, &out, c, 0, err);
+}
+
+int cordon_trial_check(const struct cordon_request *req, const struct cordon_trials *trials,
+		       const char *capabilities, struct cordon_answer *ret,
+		       struct cordon_err *err)
+{
+	cleanup_composition struct composition c;
+	struct trial_wishes w = make_wishes(req, trials);
+	struct trial_list list;
+
+	if (composition_init(&c, req, err) < 0 || check_size(trials, err) < 0)
+		return -1;
+	if (capabilities ? trial_capabilities_parse(str_from(capabilities), &w.capabilities,
+						    err) < 0
+			 : backend_probe_capabilities(NULL, &w.capabilities, err) < 0)
+		return -1;
+	if (trial_list_make(trials->tasks, trials->n_tasks, 1, &c.arena, &list, err) < 0)
+		return -1;
+	if (list.n != 1)
+		return err_set(err, CORDON_E_USAGE, "--check takes one task");
+	return judge_one(&c, &w, list.items[0].file, ret, err);
 }
 
 /* ---- running --------------------------------------------------------------- */
@@ -182,24 +208,16 @@ int cordon_trial_run(const struct cordon_request *req, const struct cordon_trial
 	struct jobs j = {
 		.o = trials,
 		.arena = &c.arena,
-		.wishes = {
-			.request = req,
-			.texts = { trials->setup, trials->agent, trials->verifier },
-			.agent_hosts = trials->agent_hosts,
-			.n_agent_hosts = trials->n_agent_hosts,
-			.environment_hosts = trials->environment_hosts,
-			.n_environment_hosts = trials->n_environment_hosts,
-			.own_process = trials->own_process,
-			.no_image = trials->no_image,
-			.end_leftovers = trials->end_leftovers,
-		},
+		.wishes = make_wishes(req, trials),
 	};
 	struct host_report machine;
 	struct trial_list list;
 
 	if (composition_init(&c, req, err) < 0)
 		return -1;
-	if (trials->size != sizeof(*trials) || !trials->n_tasks)
+	if (check_size(trials, err) < 0)
+		return -1;
+	if (!trials->n_tasks)
 		return err_set(err, CORDON_E_USAGE, "there is no task to run");
 	if (trials->jobs > MAX_TRIAL_JOBS)
 		return err_set(err, CORDON_E_USAGE, "--jobs takes at most %d", MAX_TRIAL_JOBS);

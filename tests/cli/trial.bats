@@ -441,31 +441,128 @@ $1"
 		[ ! -e out/t/logs/agent/ran ]
 	}
 	missing='env.set: KEY takes ${NOT_THERE}, which the caller does not have'
-	refused 'env = { KEY = "${NOT_THERE}" }' "phase verifier: $missing"
-	refused '[verifier.environment.env]
-KEY = "${NOT_THERE}"' "$missing"
-	withheld='env: KEY takes ${OPENAI_API_KEY}, which is not passed on'
-	export OPENAI_API_KEY=x NOT_THERE
-	for text in 'env = { KEY = "${OPENAI_API_KEY}" }' '[environment.env]
-KEY = "${OPENAI_API_KEY}"' '[verifier.environment.env]
-KEY = "${OPENAI_API_KEY}"'; do
-		refused "$text" "$withheld"
-		run -1 "$cordon" trial --check t/task.toml
-		[[ "$output" == *"$withheld"* ]]
+	withheld='env.set: KEY takes ${OPENAI_API_KEY}, which is not passed on'
+	stripped="env.set: 'OPENAI_API_KEY' looks like a credential"
+	export OPENAI_API_KEY=value-of-the-key
+	unset NOT_THERE
+	for where in '[environment.env]' '[agent.env]' '[verifier.env]' '[verifier.environment.env]'; do
+		refused "$where
+KEY = \"\${NOT_THERE}\"" "$missing"
+		refused "$where
+KEY = \"\${OPENAI_API_KEY}\"" "$withheld"
+		for value in '${OPENAI_API_KEY}' '${OPENAI_API_KEY:-none}' plain; do
+			refused "$where
+OPENAI_API_KEY = \"$value\"" "$stripped"
+		done
 	done
-	# By its own name it is left out; with a default it can be made.
+	[[ "$stderr" == *"--read FILE"* ]]
+	# With a default it can be made, and that is told.
 	task t '[agent]
 command = "echo $KEY"
 [agent.env]
-OPENAI_API_KEY = "${OPENAI_API_KEY}"
 KEY = "${OPENAI_API_KEY:-none}"
 [verifier]
 command = "echo 1 >/logs/verifier/reward.txt"'
-	run -0 "$cordon" trial --check t/task.toml
-	rm -r out
+	for check in --check ''; do
+		rm -rf out
+		# shellcheck disable=SC2086
+		trial $check t
+		[ "$status" -eq 0 ]
+		[[ "$stderr" == *"warning: env: KEY has its default, since \${OPENAI_API_KEY}"* ]]
+	done
+	[ "$(cat out/t/output/agent.stdout)" = none ]
+}
+
+@test "a key that an option asks for and that would not be passed is refused" {
+	simple t
+	export OPENAI_API_KEY=value-of-the-key FOO=1
+	for words in '--env OPENAI_API_KEY' '--env OPENAI_API_KEY=x' '--env FOO --strip-env FOO' \
+		'--env FOO=2 --strip-env FOO' '--env KEY=${OPENAI_API_KEY}'; do
+		for check in --check ''; do
+			rm -rf out
+			# shellcheck disable=SC2086
+			trial $check $words t
+			[ "$status" -eq 1 ]
+			[[ "$stderr" == *"--env: env."*"looks like a credential"* ||
+				"$stderr" == *"'FOO' is also left out, by env.strip"* ||
+				"$stderr" == *'KEY takes ${OPENAI_API_KEY}, which is not passed on'* ]]
+			[ ! -e out/t/logs ]
+		done
+	done
+	# What is left out of itself is no reason, nor is what a ceiling's owner said of others.
+	mkdir -p "$HOME/.config/cordon"
+	printf '[env]\nstrip = ["FOO"]\n' >"$HOME/.config/cordon/cordon.toml"
 	trial t
 	[ "$status" -eq 0 ]
-	[ "$(cat out/t/output/agent.stdout)" = none ]
+	rm -r out
+	trial --env FOO t
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"'FOO' is also left out, by env.strip"* ]]
+	rm "$HOME/.config/cordon/cordon.toml"
+	# What the refusal says instead works.
+	echo key >"$HOME/key"
+	rm -r out
+	trial --read "$HOME/key" --env LOGIN_PATH="$HOME/key" \
+		--agent 'cat $LOGIN_PATH; echo done >answer' t
+	[ "$status" -eq 0 ]
+	[ "$(cat out/t/output/agent.stdout)" = key ]
+}
+
+@test "a check and a run judge alike, and tell the same" {
+	# VERDICT TEXT WORDS: of [environment], or of the table that the text begins
+	while IFS='|' read -r verdict text words; do
+		simple t
+		printf "$text\n" >>t/task.toml
+		run --separate-stderr "$cordon" trial --check t/task.toml
+		[[ "$output" == '{"verdict":"'"$verdict"'"'* ]]
+		[ -z "$words" ] || [[ "$stderr" == *"$words"* ]]
+		[ -n "$words" ] || [ -z "$stderr" ]
+		rm -rf out
+		before=$status
+		trial t
+		[ "$status" -eq "$before" ]
+		[ -z "$words" ] || [[ "$stderr" == *"$words"* ]]
+		[ -n "$words" ] || [[ "$stderr" != *warning* ]]
+		[ "$verdict" = accepted ] || result t 'r["status"] == "rejected" and r["phases"] == []'
+		rm -rf t
+	done <<-'E'
+		accepted|os = "linux"|
+		accepted|gpus = 0|
+		rejected|gpus = 1|environment.gpus: a cordon has no GPUs
+		rejected|tpu = { type = "v4" }|environment.tpu: a cordon has no TPU
+		rejected|tpus = 4|environment.tpu: a cordon has no TPU
+		rejected|os = "windows"|environment.os is 'windows'
+		rejected|os = 3|environment.os is a
+		rejected|docker_image = "debian"|--no-image
+		rejected|[verifier.environment]\ngpus = 1|verifier.environment.gpus
+		rejected|[verifier.environment]\nos = "windows"|verifier.environment.os
+		rejected|[verifier.environment]\ndocker_image = "debian"|--no-image
+		rejected|network_mode = "public"|task.toml
+		accepted|mcp_servers = []|warning: 
+		accepted|[environment.healthcheck]\ncommand = "true"|warning: 
+		accepted|user = "agent"|warning: 
+		accepted|[agent]\nuser = "agent"|warning: 
+		accepted|[verifier]\nuser = 3|warning: 
+		accepted|unheard_of = 1|warning: 
+		accepted|[agent]\nnetwork_mod = "public"|warning: 
+		accepted|[unheard]\nof = 1|warning: 
+		rejected|workdir = "here"|no absolute path
+		rejected|[[steps]]\nname = "a/b"|cannot be the name of a folder
+	E
+	simple t
+	mkdir t/environment
+	touch t/environment/Dockerfile
+	run -1 "$cordon" trial --check t
+	[[ "$output" == *"environment/Dockerfile"* ]]
+	run -0 "$cordon" trial --check --no-image t
+	rm -r t/environment t/tests
+	ln -s /etc t/environment
+	run -1 "$cordon" trial --check t
+	[[ "$output" == *"'environment' is a symlink that leads out"* ]]
+	# A run may be given a verifier, so that it is missing is no verdict.
+	rm t/environment
+	run -0 --separate-stderr "$cordon" trial --check t
+	[[ "$stderr" == *"warning: the task has no verifier"* ]]
 }
 
 # ---- rewards ---------------------------------------------------------------------

@@ -1,8 +1,7 @@
 /* task.toml: a policy that reads prints and writes to texts that read alike,
  * and a trial of any text gets a verdict. */
-#include "policy/trial_plan.h"
-
 #include "dialect.h"
+#include "../trial_verdict.h"
 
 static void fuzz_trial(struct str text, const struct trial_capabilities *can)
 {
@@ -14,13 +13,11 @@ static void fuzz_trial(struct str text, const struct trial_capabilities *can)
 		.environment_hosts = hosts,
 		.n_environment_hosts = 1,
 	};
-	struct source src = { "task.toml", text };
 	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
-	struct json_out json = { .out = &out };
 	struct cordon_err err;
 	bool accepted;
 
-	if (trial_check(&src, &o, &json, &accepted, &err) < 0 && err.code != CORDON_E_NOMEM)
+	if (print_verdict(text, &o, &out, &accepted, &err) < 0 && err.code != CORDON_E_NOMEM)
 		BUG("a trial without a verdict");
 }
 

@@ -323,7 +323,7 @@ static void test_unknown_keys_matter_where_they_look_like_known_ones(void)
 		{ "network_mode = \"no-network\"\n", "the network is set by" },
 		{ "[agent]\nallow_internet = false\n", "the network is set by" },
 		{ "[environment]\nblocked_hosts = [\"a\"]\n", "the network is set by" },
-		{ "[environment]\ntpu = {}\nos = \"linux\"\nworkdir = \"/w\"\nunheard_of = 1\n",
+		{ "[environment]\ntpu = {}\nos = \"linux\"\nworkdir = \"/w\"\n",
 		  "" },
 		{ "version = \"1.0\"\ntask.name = \"a/b\"\nartifacts = []\nsource = \"x\"\n", "" },
 		{ "[metadata]\nnetwork_mod = 1\nauthor_name = \"x\"\n", "" },
@@ -341,6 +341,38 @@ static void test_unknown_keys_matter_where_they_look_like_known_ones(void)
 		is_int((long long)diags.n_errors, 0, "only a warning for a trial: %s", said);
 		is_int(strstr(said, "is ignored") != NULL, !clean, "%s: %s", cases[i].text, said);
 	}
+}
+
+/* They are no reason to refuse a policy, and a trial tells them. */
+static void test_other_unknown_keys_are_told(void)
+{
+	static const char text[] = "unheard_of = 1\n[environment]\nother = 2\n";
+	const char *said;
+	struct task t;
+
+	is_text(read_task(text, false, &t), "", "silent where a policy is read");
+	said = read_task(text, true, &t);
+	is_int((long long)diags.n_errors, 0, "%s", said);
+	ok(strstr(said, "'unheard_of' at the top of the file is ignored") &&
+	   strstr(said, "'other' in [environment] is ignored"), "%s", said);
+}
+
+static void test_hardware_that_is_wanted(void)
+{
+	static const struct { const char *text; bool tpu; } cases[] = {
+		{ "[environment]\ntpu = {}\ntpus = 0\n", false },
+		{ "[environment]\ntpus = 1\n", true },
+		{ "[environment]\ntpu = { type = \"v4\" }\n", true },
+		{ "[environment]\ntpu = \"v4\"\n", true },
+	};
+	struct task t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		is_text(read_task(cases[i].text, true, &t), "", "%s", cases[i].text);
+		is_int(t.environment.tpu, cases[i].tpu, "%s", cases[i].text);
+	}
+	is_text(read_task("[environment]\nos = \"windows\"\n", true, &t), "", "an os");
+	ok(str_is(t.environment.os, "windows"), "is read");
 }
 
 static void test_steps_stand_before_the_task(void)
@@ -407,6 +439,8 @@ int main(void)
 		TAP(test_allow_internet_yields_to_what_is_newer),
 		TAP(test_problems_have_harbors_words_and_a_place),
 		TAP(test_unknown_keys_matter_where_they_look_like_known_ones),
+		TAP(test_other_unknown_keys_are_told),
+		TAP(test_hardware_that_is_wanted),
 		TAP(test_steps_stand_before_the_task),
 		TAP(test_bounds_are_kept),
 		TAP_END });

@@ -136,6 +136,13 @@ static void check_environment(struct reader *r, const struct task *t,
 	if (e->gpus.set && e->gpus.value > 0)
 		diag_error(r->diags, e->gpus.at,
 			   "%s.gpus: a cordon has no GPUs to give; write 0 or remove it", where);
+	if (e->tpu)
+		diag_error(r->diags, e->tpu_at,
+			   "%s.tpu: a cordon has no TPU to give; remove it", where);
+	if (e->os.n && !str_is(e->os, "linux"))
+		diag_error(r->diags, e->os_at,
+			   "%s.os is '%.*s', and a cordon runs Linux; write \"linux\" or remove it",
+			   where, STR_FMT(e->os));
 	if (e->docker_image.n && !str_eq(e->docker_image, t->environment.docker_image))
 		diag_error(
 			r->diags, e->docker_image_at,
