@@ -108,7 +108,8 @@ static int warn_ignored(struct planner *p, const struct task_host *extra, size_t
 		buf_printf(&text, "%s'%s'", i ? ", " : "", extra[i].text.s);
 	buf_puts(&text, "] are ignored because the effective network policy is public.");
 	if (!buf_ok(&text) ||
-	    trial_verdict_warn(p->verdict, p->arena, arena_strndup(p->arena, buf_text(&text), text.n)) < 0)
+	    trial_verdict_warn(p->verdict, p->arena,
+			       arena_strndup(p->arena, buf_text(&text), text.n)) < 0)
 		return err_nomem(p->err);
 	return 0;
 }

@@ -134,21 +134,22 @@ static int make_policies(const struct judging *g)
 }
 
 /* A template with a default is made without the value that the caller has. */
-static int warn_of_defaults(const struct judging *g, const struct field_value *set)
+static int warn_of_defaults(const struct judging *g, const struct item *item)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		struct str rest = set->items[i].value;
-		struct template_part part;
+	struct arena *a = &g->c->arena;
+	struct str rest = item->value;
+	struct template_part part;
+	const char *text;
 
-		while (rest.n && template_next(&rest, &part))
-			if (part.is_variable && part.has_fallback &&
-			    environment_is_credential(part.name) &&
-			    trial_verdict_warn(&g->j->verdict, &g->c->arena,
-				arena_printf(&g->c->arena, "env: %.*s has its default, since ${%.*s} "
-					     "looks like a credential and is not passed on",
-					     STR_FMT(set->items[i].text),
-					     STR_FMT(part.name))) < 0)
-				return err_nomem(g->err);
+	while (rest.n && template_next(&rest, &part)) {
+		if (!part.is_variable || !part.has_fallback ||
+		    !environment_is_credential(part.name))
+			continue;
+		text = arena_printf(a, "env: %.*s has its default, since ${%.*s} looks like a "
+				    "credential and is not passed on", STR_FMT(item->text),
+				    STR_FMT(part.name));
+		if (trial_verdict_warn(&g->j->verdict, a, text) < 0)
+			return err_nomem(g->err);
 	}
 	return 0;
 }
@@ -164,7 +165,10 @@ static int check_section(const struct judging *g, const struct section *s, struc
 			err_wrap(&err, "phase %.*s", STR_FMT(phase));
 		return refuse(g, TRIAL_STAGE_ENVIRONMENT, err.msg);
 	}
-	return warn_of_defaults(g, &s->f[F_ENV_SET]);
+	for (size_t i = 0; i < s->f[F_ENV_SET].n; i++)
+		if (warn_of_defaults(g, &s->f[F_ENV_SET].items[i]) < 0)
+			return -1;
+	return 0;
 }
 
 /* A ceiling may leave out what an option passes on. */

@@ -195,7 +195,7 @@ command = ["sh", "-c", "cat ready; echo 0.25 >/logs/verifier/reward.txt"]'
 	rm trials
 	run "$cordon" trial t
 	[ "$status" -eq 0 ]
-	[ -e trials/*/t/result.json ]
+	ls trials/*/t/result.json
 }
 
 @test "what an environment holds lies in the working directory" {
@@ -512,7 +512,7 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 	# VERDICT TEXT WORDS: of [environment], or of the table that the text begins
 	while IFS='|' read -r verdict text words; do
 		simple t
-		printf "$text\n" >>t/task.toml
+		printf '%b\n' "$text" >>t/task.toml
 		run --separate-stderr "$cordon" trial --check t/task.toml
 		[[ "$output" == '{"verdict":"'"$verdict"'"'* ]]
 		[ -z "$words" ] || [[ "$stderr" == *"$words"* ]]
@@ -538,14 +538,14 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 		rejected|[verifier.environment]\nos = "windows"|verifier.environment.os
 		rejected|[verifier.environment]\ndocker_image = "debian"|--no-image
 		rejected|network_mode = "public"|task.toml
-		accepted|mcp_servers = []|warning: 
-		accepted|[environment.healthcheck]\ncommand = "true"|warning: 
-		accepted|user = "agent"|warning: 
-		accepted|[agent]\nuser = "agent"|warning: 
-		accepted|[verifier]\nuser = 3|warning: 
-		accepted|unheard_of = 1|warning: 
-		accepted|[agent]\nnetwork_mod = "public"|warning: 
-		accepted|[unheard]\nof = 1|warning: 
+		accepted|mcp_servers = []|warning:
+		accepted|[environment.healthcheck]\ncommand = "true"|warning:
+		accepted|user = "agent"|warning:
+		accepted|[agent]\nuser = "agent"|warning:
+		accepted|[verifier]\nuser = 3|warning:
+		accepted|unheard_of = 1|warning:
+		accepted|[agent]\nnetwork_mod = "public"|warning:
+		accepted|[unheard]\nof = 1|warning:
 		rejected|workdir = "here"|no absolute path
 		rejected|[[steps]]\nname = "a/b"|cannot be the name of a folder
 	E
