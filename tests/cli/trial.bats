@@ -710,12 +710,14 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 }
 
 @test "a directory of the agent's is not in the way of the next step" {
-	task t '[[steps]]
+	task t '[agent]
+command = "true"
+[[steps]]
 name = "one"
+[steps.agent]
+command = "mkdir -p setup.sh/x; mkdir data; chmod 0 data setup.sh /app"
 [[steps]]
 name = "two"
-[agent]
-command = "mkdir -p setup.sh/x; mkdir data; chmod 0 data setup.sh /app"
 [verifier]
 command = "echo 1 >/logs/verifier/reward.txt"'
 	script t/steps/two/workdir/setup.sh 'cat data/file'
