@@ -71,6 +71,7 @@
 #define MAX_EXEC_WORDS		(MAX_EXEC_BYTES / 9)	/* each has a pointer and a NUL */
 #define MAX_GATE_NAMES		4096		/* names that one cordon has in use */
 #define MAX_GATE_CONNECTIONS	5000		/* of one cordon */
+#define MAX_GATE_MEMORY	(INT64_C(1) << 30)	/* bytes that connections of one cordon hold */
 #define MAX_GATE_FLOWS		256		/* datagrams: pairs of ports inside and outside */
 #define MAX_SESSION_COMMANDS	256		/* of one session at a time */
 #define MAX_FAMILY		8192		/* processes of commands that are to end */
@@ -87,6 +88,7 @@
 #define MAX_TRIAL_COPY_BYTES	(INT64_C(8) << 30)	/* of a task, and of what it leaves */
 #define MAX_DNS_QUERY		4096		/* one question with its padding and options */
 #define MAX_DNS_ANSWER		1024		/* one answer of ours */
+#define MAX_DNS_BUFFER		(16u << 10)	/* SO_RCVBUF, SO_SNDBUF of a client over TCP */
 #define MAX_DNS_REASON		128		/* the text of why a name is blocked */
 
 #endif

@@ -1,5 +1,4 @@
 /* The life of a connection: taken, judged, resolved, dialled, relayed, ended. */
-#include "gate/conn_priv.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "gate/buffers.h"
 #include "plan/net_inside.h"
 
 #define ACCEPTS_AT_ONCE	64
@@ -104,6 +104,7 @@ void conn_end(struct conn *c, bool reset, const char *reason)
 	c->to = NULL;
 	if (c->name)
 		c->name->users--;
+	buffers_give(c);
 	*(c->prev ? &c->prev->next : &g->conns) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -333,8 +334,8 @@ struct conn *conn_new(struct gate *g, int fd, uint16_t port)
 		.port = port,
 		.next = g->conns,
 	};
-	lane_init(&c->up);
-	lane_init(&c->down);
+	lane_init(g, &c->up);
+	lane_init(g, &c->down);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (g->conns)
 		g->conns->prev = c;
@@ -391,7 +392,7 @@ static bool accept_one(struct gate *g, int listener, int *ret_fd, struct sockadd
 
 static bool is_full(struct gate *g)
 {
-	return g->n_conns >= g->net->max_connections;
+	return g->n_conns >= buffers_most_conns(g);
 }
 
 static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
@@ -411,11 +412,14 @@ static void take(struct gate *g, int fd, const struct sockaddr_storage *ss)
 		names_touch(g->names, c->name);
 	}
 	/* It counts itself. */
-	if (g->n_conns > g->net->max_connections) {
-		tell(c, GATE_DENIED, "too many connections at once", "network.connections");
+	if (g->n_conns > buffers_most_conns(g)) {
+		tell(c, GATE_DENIED, "too many connections at once",
+		     g->n_conns > g->net->max_connections ? "network.connections"
+							  : "limits.memory");
 		conn_end(c, true, NULL);
 		return;
 	}
+	buffers_take(c);
 	conn_resolve(c);
 }
 
@@ -456,6 +460,7 @@ void conn_expose(struct gate *g, struct watch *listener, uint32_t events)
 		return;
 	c->addr = addr;
 	c->is_exposed = true;
+	buffers_take(c);
 	c->state = CONN_PLUG;
 	c->next_waiting = g->unplugged;
 	g->unplugged = c;

@@ -28,6 +28,7 @@ enum conn_state {
  *      first n_send bytes may be written and the first n_written were; the peek
  *      wants to see all but the first n_done again. */
 struct lane {
+	struct gate *g;
 	struct pipe_ends pipe;
 	size_t n_piped;
 	unsigned char *held;
@@ -36,6 +37,18 @@ struct lane {
 	bool is_bulk;			/* the last reading was a large one: splice */
 	bool eof;			/* nothing more comes */
 	bool shut;			/* and the other side was told */
+};
+
+#define READ_BYTES	(16u << 10)
+#define LITTLE_BYTES	(4u << 10)	/* moved at once where a share has no pipe */
+#define MAX_LANE_BYTES	(MAX_PEEK_HELD + READ_BYTES)	/* held in one direction */
+
+/* What a connection may hold (buffers.h). */
+struct share {
+	bool is_tuned;		/* the kernel tunes its sockets itself */
+	unsigned outside, inside;	/* of one buffer of a socket */
+	unsigned pipe;		/* bytes in one; 0: bytes are copied */
+	size_t given;		/* beyond the least */
 };
 
 struct conn {
@@ -65,6 +78,7 @@ struct conn {
 	struct host_addr *to;
 	unsigned char n_to, at_to;
 	uint16_t to_port;
+	struct share share;
 	struct lane up, down;		/* from the client, from the server */
 	struct peek *peek;		/* NULL: bytes from the client pass unseen */
 };
@@ -103,7 +117,7 @@ void tunnel_ready(struct conn *c);
 /* Moves what can be moved from the client (`up`) and from the server (`down`), and
  * sets what to wait for; before there is a server it reads and judges. */
 void relay_move(struct conn *c, bool up, bool down);
-void lane_init(struct lane *l);
+void lane_init(struct gate *g, struct lane *l);
 void lane_release(struct gate *g, struct lane *l);
 /* Room for `n` more bytes behind those that are held, or NULL. */
 unsigned char *lane_get_room(struct lane *l, size_t n) MUST_USE;

@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "gate/conn_priv.h"
+#include "gate/buffers.h"
 
 #define TUNNEL_BYTES	8192		/* the longest answer of a proxy */
-#define WINDOW_BYTES	(1 << 20)	/* of what a server may send before it is read */
 static_assert(MAX_NAME_ANSWERS <= MAX_MATCH_ANSWERS, "answers that no verdict has room for");
 
 /* ---- attempts ------------------------------------------------------------ */
@@ -30,16 +29,15 @@ static void dial_over(struct gate *g, struct timer *t)
 	try_next(c);
 }
 
-static int open_socket(const struct sockaddr_storage *ss)
+static int open_socket(const struct conn *c, const struct sockaddr_storage *ss)
 {
 	int fd = socket(ss->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1, window = WINDOW_BYTES;
+	int one = 1;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	/* What nobody reads would fill the memory of the host, not the cordon's. */
-	setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof(window));
+	buffers_limit_server(c, fd);
 	return fd;
 }
 
@@ -64,7 +62,7 @@ static void try_next(struct conn *c)
 		assert(c->server.fd < 0);	/* [C2] */
 		c->is_asked = false;
 		lane_release(c->g, &c->down);
-		c->server.fd = open_socket(&ss);
+		c->server.fd = open_socket(c, &ss);
 		if (c->server.fd < 0)
 			continue;
 		c->state = CONN_DIAL;
@@ -106,6 +104,7 @@ void dial_inside(struct conn *c, int fd)
 	socklen_t n = addr_to_socket(&loopback, c->port, &ss);
 
 	c->server.fd = fd;
+	buffers_limit_server(c, fd);
 	if (connect(fd, (struct sockaddr *)&ss, n) == 0)
 		conn_connected(c);
 	else if (errno != EINPROGRESS || watch_set(c->g, &c->server, EPOLLOUT) < 0)

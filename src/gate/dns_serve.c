@@ -12,6 +12,8 @@
 #define TTL_S			5
 #define QUESTIONS_AT_ONCE	32
 #define MAX_CLIENTS		64
+#define QUESTION_US		200			/* for each one on average */
+#define CREDIT_US		INT64_C(2000000)	/* what a pause before is worth */
 #define SAME_US			INT64_C(100000)	/* A and AAAA of one look-up */
 
 /* ---- the verdict --------------------------------------------------------- */
@@ -125,6 +127,7 @@ static size_t answer(struct gate *g, const unsigned char *msg, size_t n, struct 
 	struct dns_question q;
 	enum dns_fault fault = dns_question_parse(msg, n, &q);
 
+	g->question_credit_us -= QUESTION_US;
 	if (fault == DNS_IGNORE)
 		return 0;
 	if (!is_stream)
@@ -137,12 +140,38 @@ static size_t answer(struct gate *g, const unsigned char *msg, size_t n, struct 
 				       : dns_answer_nxdomain(&q, STR(""), r.out, r.max);
 }
 
+/* ---- how many ------------------------------------------------------------ */
+
+static void set_asking(struct gate *g, bool on);
+
+static void ask_again(struct gate *g, struct timer *t)
+{
+	(void)t;
+	set_asking(g, true);
+}
+
+/* Questions beyond QUESTION_US wait in their sockets, or are dropped there by the
+ * kernel: a flood of them costs the supervisor no more CPU time than that.  False:
+ * not now. */
+static bool may_answer(struct gate *g)
+{
+	int64_t now = gate_now_us();
+
+	g->question_credit_us = MIN(g->question_credit_us + now - g->question_at_us, CREDIT_US);
+	g->question_at_us = now;
+	if (g->question_credit_us >= QUESTION_US)
+		return true;
+	set_asking(g, false);
+	timer_start(g, &g->ask_again, TIMER_QUESTIONS, ask_again);
+	return false;
+}
+
 void dns_serve(struct gate *g, struct watch *w, uint32_t events)
 {
 	unsigned char msg[MAX_DNS_QUERY], out[MAX_DNS_ANSWER];
 
 	(void)events;
-	for (int i = 0; i < QUESTIONS_AT_ONCE; i++) {
+	for (int i = 0; i < QUESTIONS_AT_ONCE && may_answer(g); i++) {
 		struct inside_origin from;
 		ssize_t n = inside_recv(w->fd, msg, sizeof(msg), &from);
 
@@ -161,6 +190,16 @@ struct dns_client {
 	struct watch watch;
 	struct dns_stream stream;
 };
+
+static void set_asking(struct gate *g, bool on)
+{
+	uint32_t events = on ? EPOLLIN : 0;
+
+	/* What is in the set can be changed. */
+	(void)!watch_set(g, &g->dns, events);
+	for (struct dns_client *c = g->dns_clients; c; c = c->next)
+		(void)!watch_set(g, &c->watch, events);
+}
 
 static void end_client(struct gate *g, struct dns_client *c)
 {
@@ -207,11 +246,14 @@ static bool answer_stream(struct gate *g, struct dns_client *c)
 static void client_ready(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct dns_client *c = CONTAINER(w, struct dns_client, watch);
+	unsigned char *at;
 	size_t room;
-	unsigned char *at = dns_stream_get_room(&c->stream, &room);
-	ssize_t n = recv(w->fd, at, room, MSG_DONTWAIT);
+	ssize_t n;
 
-	(void)events;
+	if (!(events & (EPOLLERR | EPOLLHUP)) && !may_answer(g))
+		return;
+	at = dns_stream_get_room(&c->stream, &room);
+	n = recv(w->fd, at, room, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/route.h"
-#include "gate/gate_priv.h"
+#include "gate/buffers.h"
 #include "gate/refusals.h"
 
 #define EVENTS_AT_ONCE	64
@@ -104,6 +104,7 @@ static const int64_t timer_us[N_TIMER_CLASSES] = {
 	[TIMER_REFUSE] = 1000000,
 	[TIMER_ACCEPT] = 50000,
 	[TIMER_FLOW] = 60000000,
+	[TIMER_QUESTIONS] = 20000,
 	[TIMER_COUNT] = 100000,
 };
 
@@ -402,8 +403,21 @@ static int join(struct gate *g, struct watch *w, int *fd,
 	return 1;
 }
 
+/* A client of DNS over TCP that does not read its answers holds little: what is
+ * accepted has the buffers of the listener. */
+static void limit_dns_stream(int fd)
+{
+	int bytes = MAX_DNS_BUFFER;
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 static int join_all(struct gate *g, struct gate_fds *fds, struct cordon_err *err)
 {
+	limit_dns_stream(fds->dns_stream);
 	if (join(g, &g->listener, &fds->listener, conn_accept, err) < 0 ||
 	    join(g, &g->dns, &fds->dns, dns_serve, err) < 0 ||
 	    join(g, &g->dns_stream, &fds->dns_stream, dns_accept, err) < 0 ||
@@ -492,9 +506,17 @@ static bool linger(struct gate *g)
 	return false;
 }
 
+static int64_t cpu_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
 void gate_work(struct gate *g)
 {
-	int64_t now_us = gate_now_us(), turn_us = now_us + TURN_US;
+	int64_t now_us = gate_now_us(), turn_us = now_us + TURN_US, begin_us = cpu_now_us();
 	bool more;
 
 	run_timers(g, now_us);
@@ -503,6 +525,12 @@ void gate_work(struct gate *g)
 		more = handle_events(g) > 0 || linger(g);
 		now_us = gate_now_us();
 	}
+	g->cpu_us += cpu_now_us() - begin_us;
+}
+
+int64_t gate_cpu_us(const struct gate *g)
+{
+	return g->cpu_us;
 }
 
 void gate_add_socket(struct gate *g, int fd)
@@ -541,6 +569,10 @@ void gate_get_status(const struct gate *g, struct gate_status *ret)
 				     .connections = g->n_conns,
 				     .allowed = g->n_allowed,
 				     .denied = g->n_denied,
+				     .memory = buffers_given(g),
+				     .memory_most = g->given_most,
+				     .memory_limit = g->o.memory,
+				     .cpu_us = g->cpu_us,
 				     .questions = g->n_questions };
 }
 

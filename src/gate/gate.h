@@ -60,6 +60,7 @@ struct gate_options {
 	 * by gate_add_socket(). */
 	void (*want_socket)(void *arg);
 	void *arg;
+	size_t memory;			/* bytes that its connections may hold */
 };
 
 struct gate;
@@ -91,8 +92,13 @@ struct gate_status {
 	uint64_t generation;
 	unsigned connections;
 	uint64_t allowed, denied;
+	size_t memory, memory_most, memory_limit;	/* what connections may hold: now, at the
+							 * most, and the limit of that */
+	int64_t cpu_us;			/* that the gate has used */
 	uint64_t questions;	/* for allowed names, that were answered */
 };
+/* CPU time that the gate has used for the tree, its helper processes aside. */
+int64_t gate_cpu_us(const struct gate *g);
 void gate_get_status(const struct gate *g, struct gate_status *ret);
 /* Cuts everything; NULL is fine. */
 void gate_stop(struct gate *g);

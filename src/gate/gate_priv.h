@@ -31,6 +31,7 @@ enum timer_class {
 	TIMER_REFUSE,		/* a refused client that does not read why */
 	TIMER_ACCEPT,		/* no descriptors were left: try again */
 	TIMER_FLOW,		/* datagrams that nobody sent for a while */
+	TIMER_QUESTIONS,	/* too many questions: answer again */
 	TIMER_COUNT,		/* refusals of the kernel: ask how many there were */
 	N_TIMER_CLASSES
 };
@@ -64,6 +65,9 @@ struct gate {
 	size_t n_datagrams;
 	struct watch exposed[MAX_NET_PORTS];
 	size_t n_exposed;
+	/* Memory of connections (buffers.h): given beyond the least of each, bytes in
+	 * lanes, the most of both, and what the kernel's tuning takes for one. */
+	size_t given, held, given_most, tuned_bytes;
 	struct conn *conns;		/* all, also those that end */
 	unsigned n_conns;
 	struct conn *ended;		/* to be freed when no event can be about them */
@@ -72,12 +76,15 @@ struct gate {
 	unsigned n_flows;
 	struct dns_client *dns_clients, *dns_ended;
 	unsigned n_dns_clients;
+	int64_t question_credit_us, question_at_us;	/* see dns_serve.c */
+	struct timer ask_again;
 	struct timer *first[N_TIMER_CLASSES], *last[N_TIMER_CLASSES];
 	struct timer accept_again;
 	struct pipe_ends spare[MAX_SPARE_PIPES];
 	size_t n_spare;
 	size_t n_pipes;			/* spare or not */
 	size_t max_fds;			/* of connections, flows and pipes */
+	int64_t cpu_us;			/* spent in gate_work() */
 	unsigned linger_skips, linger_misses;	/* how often not to wait awake, and why */
 	uint64_t next_id;
 	uint64_t n_allowed, n_denied, n_questions;

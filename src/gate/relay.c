@@ -1,26 +1,24 @@
 /* The bytes of a connection: spliced where they pass unseen, read and judged
  * where they do not.  Nothing here waits: what cannot go on is left where it is,
  * and its source is not read further, so that a slow reader slows the writer. */
-#include "gate/conn_priv.h"
+#include "gate/buffers.h"
 #include "gate/first.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SPLICE_BYTES	(256u << 10)
-#define READ_BYTES	(16u << 10)
 #define ROOM_BYTES	128u	/* what is held grows by no less */
-#define MAX_LANE_BYTES	(MAX_PEEK_HELD + READ_BYTES)
 #define SMALL_BYTES	(8 << 10)	/* less than this is better copied than spliced */
 #define ROUNDS		8	/* before others have their turn */
 
 /* ---- lanes --------------------------------------------------------------- */
 
-void lane_init(struct lane *l)
+void lane_init(struct gate *g, struct lane *l)
 {
-	*l = (struct lane){ .pipe = { { -1, -1 } } };
+	*l = (struct lane){ .g = g, .pipe = { { -1, -1 } } };
 }
 
 void lane_release(struct gate *g, struct lane *l)
@@ -29,6 +27,7 @@ void lane_release(struct gate *g, struct lane *l)
 		pipe_give(g, &l->pipe, l->n_piped == 0);
 	free(l->held);
 	l->held = NULL;
+	g->held -= l->cap_held;
 	l->n_held = l->cap_held = l->n_done = l->n_send = l->n_written = l->n_piped = 0;
 }
 
@@ -47,9 +46,13 @@ unsigned char *lane_get_room(struct lane *l, size_t n)
 		return NULL;
 	if (l->n_held + n <= l->cap_held)
 		return l->held + l->n_held;
-	more = realloc(l->held, want);
-	if (!more)
+	if (!buffers_hold(l->g, want - l->cap_held))
 		return NULL;
+	more = realloc(l->held, want);
+	if (!more) {
+		l->g->held -= want - l->cap_held;
+		return NULL;
+	}
 	l->held = more;
 	l->cap_held = want;
 	return l->held + l->n_held;
@@ -76,6 +79,7 @@ static void lane_forget(struct lane *l)
 	if (!l->n_held) {
 		free(l->held);
 		l->held = NULL;
+		l->g->held -= l->cap_held;
 		l->cap_held = 0;
 	}
 }
@@ -94,12 +98,28 @@ enum moved {
 	N_MOVED
 };
 
+/* As send(2).  The kernel appends to the last packet that waits in the socket, up to
+ * 64 KB of it, whatever SO_SNDBUF is: with a small share the socket is asked first,
+ * and gets little at a time. */
+static ssize_t send_some(const struct conn *c, int to, const unsigned char *bytes, size_t n)
+{
+	struct pollfd p = { .fd = to, .events = POLLOUT };
+
+	if (!c->share.pipe) {
+		n = MIN(n, LITTLE_BYTES);
+		if (poll(&p, 1, 0) == 0) {
+			errno = EAGAIN;
+			return -1;
+		}
+	}
+	return send(to, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* What may be written of what is held. */
-static enum moved write_held(struct lane *l, int to)
+static enum moved write_held(const struct conn *c, struct lane *l, int to)
 {
 	while (l->n_written < l->n_send) {
-		ssize_t n = send(to, l->held + l->n_written, l->n_send - l->n_written,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send_some(c, to, l->held + l->n_written, l->n_send - l->n_written);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -133,13 +153,27 @@ static enum moved splice_out(struct conn *c, struct lane *l, int to)
 	return MOVED_ALL;
 }
 
+/* What the other side did not take. */
+static enum moved hold_rest(struct lane *l, const unsigned char *bytes, size_t n)
+{
+	unsigned char *room = lane_get_room(l, n);
+
+	if (!room)
+		return MOVED_BROKEN;
+	memcpy(room, bytes, n);
+	l->n_held += n;
+	l->n_done = l->n_send = l->n_held;
+	return MOVED_BLOCKED;
+}
+
 /* At most `max` bytes from one socket to the other, by a copy: for the few of a
  * request or an answer it costs less than a pipe.  What the other side does not
  * take at once is held. */
 static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
-	unsigned char bytes[READ_BYTES], *room;
-	ssize_t n = recv(e.from, bytes, (size_t)MIN(max, sizeof(bytes)), MSG_DONTWAIT), done;
+	unsigned char bytes[READ_BYTES];
+	size_t most = c->share.pipe ? sizeof(bytes) : LITTLE_BYTES;
+	ssize_t n = recv(e.from, bytes, (size_t)MIN(max, most), MSG_DONTWAIT), done;
 
 	if (n <= 0) {
 		l->eof = n == 0;
@@ -149,32 +183,26 @@ static enum moved copy_some(struct conn *c, struct lane *l, struct ends e, uint6
 		peek_skip(c->peek, (uint64_t)n);
 	else if (c->peek && peek_wants_response(c->peek))
 		peek_response_feed(c->peek, bytes, (size_t)n);
-	l->is_bulk = n == (ssize_t)sizeof(bytes);
-	done = send(e.to, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	l->is_bulk = n == (ssize_t)most;
+	done = send_some(c, e.to, bytes, (size_t)n);
 	if (done < 0 && errno != EAGAIN && errno != EINTR)
 		return MOVED_BROKEN;
 	done = MAX(done, 0);
 	l->n_bytes += (uint64_t)done;
 	if (done == n)
 		return l->is_bulk ? MOVED_SOME : MOVED_ALL;
-	room = lane_get_room(l, (size_t)(n - done));
-	if (!room)
-		return MOVED_BROKEN;
-	memcpy(room, bytes + done, (size_t)(n - done));
-	l->n_held += (size_t)(n - done);
-	l->n_done = l->n_send = l->n_held;
-	return MOVED_BLOCKED;
+	return hold_rest(l, bytes + done, (size_t)(n - done));
 }
 
 /* The same by a pipe. */
 static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uint64_t max)
 {
-	size_t want = (size_t)MIN(max, SPLICE_BYTES);
+	size_t want = (size_t)MIN(max, c->share.pipe);
 	enum moved out;
 	ssize_t n;
 
 	/* Readers that do not read may have all of them. */
-	if (pipe_take(c->g, &l->pipe) < 0)
+	if (!want || pipe_take(c->g, &l->pipe) < 0)
 		return copy_some(c, l, e, max);
 	do
 		n = splice(e.from, NULL, l->pipe.fd[1], NULL, want,
@@ -198,7 +226,7 @@ static enum moved splice_some(struct conn *c, struct lane *l, struct ends e, uin
 /* What is still under way. */
 static enum moved flush(struct conn *c, struct lane *l, int to)
 {
-	enum moved m = write_held(l, to);
+	enum moved m = write_held(c, l, to);
 
 	return m == MOVED_ALL ? splice_out(c, l, to) : m;
 }
@@ -317,7 +345,7 @@ static enum moved move_judged(struct conn *c)
 	struct lane *l = &c->up;
 	struct ends e = { c->client.fd, c->server.fd };
 	bool has_server = c->state == CONN_RELAY;
-	enum moved m = has_server ? write_held(l, e.to) : MOVED_ALL;
+	enum moved m = has_server ? write_held(c, l, e.to) : MOVED_ALL;
 	uint64_t unseen;
 
 	if (m != MOVED_ALL)
@@ -329,7 +357,7 @@ static enum moved move_judged(struct conn *c)
 		return move_unseen(c, l, e, unseen);
 	m = read_held(c);
 	if (c->state == CONN_RELAY && (m == MOVED_SOME || m == MOVED_ALL)) {
-		enum moved out = write_held(l, e.to);
+		enum moved out = write_held(c, l, e.to);
 
 		m = out == MOVED_ALL ? m : out;
 	}

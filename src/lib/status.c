@@ -91,7 +91,11 @@ static void put_counts(struct buf *out, const struct value *v)
 		buf_printf(out, " of %" PRId64 " KB", memory / 1024);
 	buf_putc(out, '\n');
 	start_line(out, "connections");
-	buf_printf(out, "%" PRId64 "\n", number_of(v, "connections"));
+	buf_printf(out, "%" PRId64, number_of(v, "connections"));
+	if (value_find(v, "buffers_limit_kb"))
+		buf_printf(out, ", with %" PRId64 " KB of at most %" PRId64 " KB for buffers",
+			   number_of(v, "buffers_kb"), number_of(v, "buffers_limit_kb"));
+	buf_putc(out, '\n');
 	if (!value_find(v, "commands"))
 		return;
 	start_line(out, "commands");

@@ -5,6 +5,8 @@
 #include "gate/gate.h"
 #include "plan/net_inside.h"
 
+#define GATE_PART	4
+
 static void report(void *arg, const struct gate_report *r)
 {
 	const struct network *n = arg;
@@ -27,12 +29,20 @@ static void want_socket(void *arg)
 	(void)!native_send(n->child, NATIVE_SOCKET_WANTED, 0);
 }
 
+/* The part of limits.memory that the kernel may hold for connections of the tree: no
+ * cgroup of it is charged for that. */
+static size_t memory_of(const struct plan *plan)
+{
+	return (size_t)MIN(plan->limits.memory, MAX_GATE_MEMORY * GATE_PART) / GATE_PART;
+}
+
 int network_start(struct network *n, const struct plan *plan, const struct native_child *child,
 		  struct run_reporter *reporter, struct cordon_err *err)
 {
 	struct gate_options o = { .net = &plan->net, .report = report,
 				  .report_lost = report_lost,
-				  .want_socket = want_socket, .arg = n };
+				  .want_socket = want_socket, .arg = n,
+				  .memory = memory_of(plan) };
 
 	n->child = child;
 	n->reporter = reporter;
@@ -74,6 +84,11 @@ void network_work(struct network *n)
 {
 	if (n->gate)
 		gate_work(n->gate);
+}
+
+int64_t network_cpu_us(const struct network *n)
+{
+	return n->gate ? gate_cpu_us(n->gate) : n->reporter ? n->reporter->res->gate.cpu_us : 0;
 }
 
 void network_stop(struct network *n)

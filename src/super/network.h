@@ -24,6 +24,8 @@ void network_add_socket(struct network *n, struct native_fds *fds);
 int network_event_fd(const struct network *n);
 int64_t network_next_us(const struct network *n);
 void network_work(struct network *n);
+/* CPU time that was spent for it. */
+int64_t network_cpu_us(const struct network *n);
 /* What was refused last is still told. */
 void network_stop(struct network *n);
 

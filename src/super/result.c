@@ -131,6 +131,22 @@ static void print_protections(const struct run_result *r, const struct plan *pla
 	json_close(j, ']');
 }
 
+/* What the supervisor held and spent for connections; not known of a command of a session. */
+static void print_network(const struct run_result *r, struct json_out *j)
+{
+	if (!r->gate.memory_limit)
+		return;
+	json_key(j, "network");
+	json_open(j, '{');
+	json_key(j, "buffers_kb");
+	json_put_int(j, (int64_t)(r->gate.memory_most / 1024));
+	json_key(j, "buffers_limit_kb");
+	json_put_int(j, (int64_t)(r->gate.memory_limit / 1024));
+	json_key(j, "cpu_ms");
+	json_put_int(j, r->gate.cpu_us / 1000);
+	json_close(j, '}');
+}
+
 /* What the result and the log do not say. */
 static void print_left_out(const struct run_result *r, struct json_out *j)
 {
@@ -219,6 +235,7 @@ void run_result_print_keys(const struct run_result *r, const struct plan *plan, 
 	print_protections(r, plan, j);
 	json_key(j, "denials");
 	denials_print(&r->denials, j);
+	print_network(r, j);
 	print_left_out(r, j);
 }
 

@@ -526,7 +526,7 @@ static void settle(struct run *r)
 	struct limiter_usage usage;
 	struct run_result *res = r->res;
 
-	limiter_usage(r->tree.limiter, &usage);
+	tree_usage(&r->tree, &usage);
 	res->usage.cpu_ms = MAX(res->usage.cpu_ms, usage.cpu_ms);
 	res->usage.max_rss_kb = MAX(res->usage.max_rss_kb, usage.max_rss_kb);
 	res->usage.processes_peak = MAX(usage.processes_peak - 1, 1);

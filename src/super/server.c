@@ -181,6 +181,17 @@ static int answer_change(struct client *c, struct control_message *m, struct cor
 
 /* ---- status ------------------------------------------------------------- */
 
+/* What the supervisor holds and spends for the connections of the tree. */
+static void print_gate(const struct gate_status *gate, struct json_out *j)
+{
+	json_key(j, "buffers_kb");
+	json_put_int(j, (int64_t)(gate->memory / 1024));
+	json_key(j, "buffers_limit_kb");
+	json_put_int(j, (int64_t)(gate->memory_limit / 1024));
+	json_key(j, "gate_cpu_ms");
+	json_put_int(j, gate->cpu_us / 1000);
+}
+
 void server_print_status(const struct server *s, struct json_out *j)
 {
 	struct gate_status gate = { .generation = 1 };
@@ -200,6 +211,8 @@ void server_print_status(const struct server *s, struct json_out *j)
 	json_put_int(j, (int64_t)gate.generation);
 	json_key(j, "connections");
 	json_put_int(j, gate.connections);
+	if (s->tree->network.gate)
+		print_gate(&gate, j);
 	json_key(j, "processes");
 	json_put_int(j, processes);
 	json_key(j, "memory_kb");

@@ -119,7 +119,7 @@ static void settle_usage(const struct session *s, struct limiter_usage *usage)
 {
 	struct limiter_usage all;
 
-	limiter_usage(s->tree.limiter, &all);
+	tree_usage(&s->tree, &all);
 	usage->processes_peak = MAX(all.processes_peak - 1, 1);
 	if (usage->max_rss_kb > 0)
 		return;
@@ -729,7 +729,7 @@ static int stop(struct session *s, struct cordon_err *err)
 	server_release(&s->server);
 	tree_stop(&s->tree);
 	if (s->tree.limiter)
-		limiter_usage(s->tree.limiter, &s->tree.reporter->res->usage);
+		tree_usage(&s->tree, &s->tree.reporter->res->usage);
 	tree_release(&s->tree);
 	/* Last: if we are killed before, it says what is to be cleared away. */
 	live_remove(s->live);

@@ -305,10 +305,17 @@ enum limit_kind tree_check(struct tree *t)
 
 	if (now < t->look_at_us)
 		return LIMIT_OK;
-	limiter_count_beside(t->limiter, guard_cpu_us(t->guard));
+	t->guard_cpu_us = guard_cpu_us(t->guard);
+	limiter_count_beside(t->limiter, t->guard_cpu_us + network_cpu_us(&t->network));
 	over = limiter_check(t->limiter, &wait_us);
 	t->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
 	return over;
+}
+
+void tree_usage(const struct tree *t, struct limiter_usage *ret)
+{
+	limiter_count_beside(t->limiter, t->guard_cpu_us + network_cpu_us(&t->network));
+	limiter_usage(t->limiter, ret);
 }
 
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS])

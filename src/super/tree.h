@@ -34,6 +34,7 @@ struct tree {
 	struct caller caller;	/* what this process was before */
 	int64_t begin_us;	/* when init was told to go; 0: not yet */
 	int64_t look_at_us;	/* when the limits are due */
+	int64_t guard_cpu_us;	/* that the guard's processes had used then */
 	int64_t killed_us;	/* when it was first to end; 0: not yet */
 	struct plan_limits limits;	/* that hold; those of the plan at first */
 	const char *blocked;	/* the message of the last command that was refused */
@@ -68,6 +69,8 @@ int tree_guard(struct tree *t, const struct pollfd fds[N_TREE_POLLS],
 bool tree_read_denials(struct tree *t);
 /* The limits of the tree, where they are due; each is said once. */
 enum limit_kind tree_check(struct tree *t);
+/* What the tree has used, with the CPU time that guard and gate spent for it. */
+void tree_usage(const struct tree *t, struct limiter_usage *ret);
 /* Other limits of the tree from now on (tree_limits.c); -1: the old ones hold, or
  * less. */
 int tree_change_limits(struct tree *t, const struct plan_limits *limits,

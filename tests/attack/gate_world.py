@@ -28,9 +28,10 @@ NAT64, SIX_TO_FOUR = "64:ff9b::a00:5", "2002:a00:5::1"
 UNIQUE_LOCAL, GROUP = "fd00::5", "239.1.2.3"
 FAR = ("93.184.216.2/24", GOOD, EVIL, DNS, METADATA, PRIVATE, SHARED, "2606:2800::2/64",
        GOOD6, EVIL6, NAT64, SIX_TO_FOUR, UNIQUE_LOCAL, "fe80::2/64")
-STREAMS = (61, 80, 443, 7001, 7777, 8080)
+STREAMS = (61, 80, 443, 7001, 7002, 7777, 8080)
 TLS_PORT = 4433				# a TLS server that knows one group: it asks others to retry
 DATAGRAMS = (53, 123, 443, 7777, 9998, 9999)
+FLOOD = 7002				# sends without end, as fast as it is read
 SLOW = "slow"				# a label whose names are never answered
 TOKEN = b"t0ken"			# how every token begins
 
@@ -77,6 +78,7 @@ class Recorder:
     def __init__(self, path):
         self.record = open(path, "ab", buffering=0)
         self.listeners, self.streams, self.datagrams, self.asked = set(), set(), {}, {}
+        self.floods = set()
 
     def listen(self, ports, datagram_ports):
         for port in ports:
@@ -170,7 +172,24 @@ class Recorder:
         if not data:
             self.hang_up(s)
 
+    def accept(self, listener):
+        s = listener.accept()[0]
+        if s.getsockname()[1] == FLOOD:
+            s.setblocking(False)
+            self.floods.add(s)
+        else:
+            self.streams.add(s)
+
+    def flood(self, s):
+        try:
+            s.send(bytes(1 << 20))
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.hang_up(s)
+
     def hang_up(self, s):
+        self.floods.discard(s)
         self.streams.discard(s)
         s.close()
 
@@ -178,7 +197,7 @@ class Recorder:
         """Whoever is there may be gone at any moment: that ends nothing but what was his."""
         try:
             if s in self.listeners:
-                self.streams.add(s.accept()[0])
+                self.accept(s)
             elif s in self.datagrams:
                 self.receive(s)
             elif s in self.streams:
@@ -189,8 +208,12 @@ class Recorder:
 
     def serve(self):
         while True:
-            for s in select.select([*self.listeners, *self.streams, *self.datagrams], [], [])[0]:
+            ready = select.select([*self.listeners, *self.streams, *self.datagrams],
+                                  list(self.floods), [])
+            for s in ready[0]:
                 self.serve_one(s)
+            for s in ready[1]:
+                self.flood(s)
 
 
 def main(which, path):

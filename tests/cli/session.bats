@@ -375,8 +375,11 @@ except OSError:
 	soon grep -q open long
 	soon test -s count
 	soon status_is "d['connections'] == 1"
+	status_is "0 < d['buffers_kb'] <= d['buffers_limit_kb'] and d['gate_cpu_ms'] >= 0"
+	"$cordon" session status s | grep -q '^connections.* KB for buffers$'
 	"$cordon" session phase s
 	soon grep -q cut long
+	soon status_is "d['connections'] == 0 and d['buffers_kb'] == 0"
 	# What was under way is read, and then no more comes.
 	stays() {
 		first=$(cat count)

@@ -237,7 +237,7 @@ static void open_soak(struct soak *s, struct plan_net *nets[N_NETS])
 		ALLOWED, CLOSED, "[network]\nallow = [\"127.0.0.1:%u\"]\ntls = \"name-only\"\n",
 	};
 	struct box *b = &s->box;
-	struct gate_options o = { .report = heard_soak, .arg = s };
+	struct gate_options o = { .report = heard_soak, .arg = s, .memory = MAX_GATE_MEMORY };
 	struct gate_fds fds;
 	struct cordon_err err;
 	uint16_t to;

@@ -5,6 +5,7 @@
  * sanitized: --all
  */
 #include <dirent.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -194,6 +195,115 @@ static void test_no_descriptors_are_left(void)
 	close_box(&b);
 }
 
+#define CROWD		100
+#define CROWD_MEMORY	(16u << 20)
+
+struct crowd {
+	struct box b;
+	int client[CROWD], server[CROWD];
+};
+
+static bool is_ours(const struct crowd *c, int fd)
+{
+	for (int i = 0; i < CROWD; i++)
+		if (c->client[i] == fd || c->server[i] == fd)
+			return true;
+	return false;
+}
+
+/* Bytes in the kernel for the gate's sockets and pipes. */
+static size_t held_by_kernel(const struct crowd *c)
+{
+	size_t sum = 0;
+
+	for (int fd = 3; fd < 4096; fd++) {
+		uint32_t mem[SK_MEMINFO_VARS];
+		socklen_t n = sizeof(mem);
+		int piped = 0;
+
+		if (is_ours(c, fd))
+			continue;
+		if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, mem, &n) == 0)
+			sum += mem[SK_MEMINFO_RMEM_ALLOC] + mem[SK_MEMINFO_WMEM_QUEUED];
+		else if (errno == ENOTSOCK && ioctl(fd, FIONREAD, &piped) == 0 && piped > 0)
+			sum += (size_t)piped;
+	}
+	return sum;
+}
+
+/* Connections that both sides fill and neither reads; what is held for them then. */
+static size_t hold_crowd(struct gate_status *ret)
+{
+	static struct crowd c;
+	size_t held;
+
+	open_box(&c.b, ALLOWED "tls = \"name-only\"\nconnections = 100\n");
+	for (int i = 0; i < CROWD; i++) {
+		c.client[i] = dial(&c.b);
+		c.server[i] = accepted(&c.b);
+	}
+	for (int i = 0; i < CROWD; i++)
+		ok(c.server[i] >= 0 && stuff(&c.b, c.server[i]) && stuff(&c.b, c.client[i]),
+		   "connection %d is full", i);
+	held = held_by_kernel(&c);
+	gate_get_status(c.b.gate, ret);
+	for (int i = 0; i < CROWD; i++) {
+		reset(&c.client[i]);
+		reset(&c.server[i]);
+	}
+	is_int(left(&c.b), 0, "nothing is left");
+	close_box(&c.b);
+	return held;
+}
+
+/* [B1] */
+static void test_a_crowd_holds_no_more_than_the_budget(void)
+{
+	struct gate_status s;
+	size_t held;
+
+	held = hold_crowd(&s);
+	ok(held > 2 * CROWD_MEMORY, "with much memory, %zu bytes are held", held);
+	box_memory = CROWD_MEMORY;
+	held = hold_crowd(&s);
+	box_memory = MAX_GATE_MEMORY;
+	ok(held > 0 && held <= s.memory, "%zu bytes are held, and %zu were given", held, s.memory);
+	ok(s.memory <= CROWD_MEMORY, "of %u", CROWD_MEMORY);
+	is_int((long long)s.memory_limit, CROWD_MEMORY, "which is told");
+	ok(s.memory_most >= s.memory && s.memory_most <= CROWD_MEMORY, "the most: %zu",
+	   s.memory_most);
+}
+
+/* More connections than the budget carries are refused, and shares come back. */
+static void test_a_budget_for_few(void)
+{
+	char text[4096];
+	int client[4];
+	unsigned cut = 0;
+	struct gate_status s;
+	struct box b;
+
+	box_memory = 4 * 62 << 10;
+	open_box(&b, ALLOWED);
+	box_memory = MAX_GATE_MEMORY;
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(client); i++) {
+			client[i] = dial(&b);
+			ok(settles(&b), "it settles");
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(client); i++) {
+			cut += strcmp(heard_by(client[i], text), "!ECONNRESET") == 0;
+			reset(&client[i]);
+		}
+		is_int(left(&b), 0, "nothing is left");
+	}
+	is_int(cut, 4, "two each time");
+	ok(strstr(b.last, "too many connections"), "%s", b.last);
+	gate_get_status(b.gate, &s);
+	is_int((long long)s.memory, 0, "all was given back");
+	close_box(&b);
+}
+
 static _Noreturn void send_for_ever(const struct box *b)
 {
 	static const char bad[] = "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n";
@@ -294,6 +404,7 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);	/* as the supervisor does: splice(2) has no flag for it */
 	return tap_run((struct tap_case[]){
-		TAP(test_every_order_of_ends), TAP(test_no_descriptors_are_left),
+		TAP(test_every_order_of_ends), TAP(test_a_crowd_holds_no_more_than_the_budget),
+		TAP(test_a_budget_for_few), TAP(test_no_descriptors_are_left),
 		TAP(test_a_refused_client_that_sends_for_ever), TAP(test_a_slow_proxy), TAP_END });
 }

@@ -67,6 +67,9 @@ static struct plan_net *net_of(struct box *b, const char *format)
 	return read_net(&b->arena, text, &b->reroute, 1);
 }
 
+/* What connections of the next box may hold. */
+static size_t box_memory = MAX_GATE_MEMORY;
+
 #define ALLOWED	"[network]\nallow = [\"127.0.0.1:%u\"]\n"
 #define CLOSED	"[network]\nallow = [\"192.0.2.1\"]\n"
 
@@ -74,7 +77,7 @@ __attribute__((unused))
 static void open_box(struct box *b, const char *policy)
 {
 	struct gate_fds fds;
-	struct gate_options o = { .report = heard, .arg = b };
+	struct gate_options o = { .report = heard, .arg = b, .memory = box_memory };
 	struct cordon_err err;
 	uint16_t to;
 
