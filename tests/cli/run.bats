@@ -3,6 +3,7 @@
 # beside: yes
 # differs: limits of a user have no cgroup, files of others are closed to it
 # weight: 50/100
+# seconds: 1200
 # `cordon run` from outside: exit codes, streams, results, limits, leftovers.
 #
 # Shell text in single quotes is for the shell inside:
