@@ -1,4 +1,4 @@
-"""ClientHellos made to measure and a server's answers: for tests/suite/gate-servers, and as
+"""ClientHellos made to measure and a server's answers: for tests/suite-all/gate-servers, and as
 text for programs in a cordon (gate_rows.py)."""
 import struct
 
