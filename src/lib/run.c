@@ -138,7 +138,8 @@ static void run_planned(struct attempt *a)
 		warn_of_unheld(&warner, &a->c->policy, run_bare_counts_output(&a->ro));
 	rc = none ? run_plan_bare(&a->plan, &a->ro, &a->res, &a->res.err) : run_live(a);
 	a->failed = rc < 0;
-	if (!none && a->res.err.code != CORDON_E_NONE && nothing_ran(&a->res))
+	if (!none && a->res.limit == LIMIT_OK && a->res.err.code != CORDON_E_NONE &&
+	    nothing_ran(&a->res))
 		explain_failure(a);
 }
 

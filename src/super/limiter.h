@@ -2,7 +2,8 @@
  *
  * One meaning on two mechanisms: cgroup v2, or our own accounting over the tree's
  * /proc.  The caller owns the loop: it calls limiter_check() when the time that the
- * last check named has passed or the event descriptor is readable, and kills the tree when a limit is over.  File size, open files,
+ * last check named has passed or the event descriptor is readable, and kills the tree
+ * when a limit is over.  File size, open files,
  * wall time and output are not here.
  *
  *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶

@@ -42,7 +42,7 @@ cordon.toml:3:10: 'lots' is not valid for limits.memory; write a size such as \"
 
 @test "a missing file is exit 2" {
 	for command in "check" "policy show" "policy convert" "policy diff none" \
-		"policy intersect none" "trial --check" "explain --policy"; do
+		"policy intersect none" "explain --policy"; do
 		cordon $command none
 		is "$status" 2
 		is "$out" ""
