@@ -63,15 +63,25 @@ static int fill(struct prover *o, struct cordon_err *err)
 {
 	static const char *const dirs[] = { "outside", "work", "work/.git", "work/.git/hooks",
 					    "home", "home/.ssh" };
-	static const char *const files[] = { "outside/secret", "outside/target",
-					     "home/.ssh/id_canary" };
+	static const struct {
+		const char *dir, *name;
+	} files[] = {
+		{ "outside", "secret" },
+		{ "outside", "target" },
+		{ "home/.ssh", "id_canary" },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (mkdirat(o->dir, dirs[i], 0755) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", dirs[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (folder_write(o->dir, files[i], STR(PROVE_SECRET "\n"), err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		cleanup_fd int dir = openat(o->dir, files[i].dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (dir < 0)
+			return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", files[i].dir);
+		if (folder_write(dir, files[i].name, STR(PROVE_SECRET "\n"), err) < 0)
 			return -1;
+	}
 	return open_sockets(o, err);
 }
 

@@ -33,7 +33,7 @@ struct prove_place {
 
 enum canary_must {
 	MUST_FAIL,	/* be refused inside */
-	MUST_END,	/* be ended inside by a limit */
+	MUST_END,	/* be refused inside, or ended by a limit */
 	MUST_WORK	/* work inside */
 };
 
