@@ -42,10 +42,4 @@ struct seccomp_options {
 int seccomp_compile(const struct seccomp_options *o, struct arena *a, struct sock_filter **ret,
 		    size_t *ret_n, struct cordon_err *err) MUST_USE;
 
-/* The simulator: what a filter answers to a call (SECCOMP_RET_…).  A program
- * that the kernel would not load answers SECCOMP_RET_KILL_PROCESS. */
-struct seccomp_data;
-uint32_t seccomp_simulate(const struct sock_filter *filter, size_t n,
-			  const struct seccomp_data *data) MUST_USE;
-
 #endif

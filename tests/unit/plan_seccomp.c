@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 
 #include "plan/seccomp.h"
+#include "seccomp_sim.h"
 #include "tap.h"
 
 #ifdef __x86_64__

@@ -33,6 +33,8 @@ static void test_filters_agree_with_libseccomp(void)
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "seccomp_sim.h"
+
 #define MASKED	SCMP_CMP_MASKED_EQ
 #define LOW	0xffffffff
 /* libseccomp refuses it as an action of a rule where it is the default. */

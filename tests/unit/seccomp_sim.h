@@ -1,12 +1,16 @@
-/* The simulator of seccomp filters: see seccomp.h.
+/* A simulator of seccomp filters: what a filter answers to a call (SECCOMP_RET_...).
  *
  * All of classic BPF that the kernel lets into a seccomp filter, so that filters
- * of other makers can be asked as well.  Used by tests and by explanations; no
- * running command depends on it.
+ * of other makers can be asked as well.  A program that the kernel would not load
+ * answers SECCOMP_RET_KILL_PROCESS.
  */
-#include "plan/seccomp.h"
+#ifndef TESTS_UNIT_SECCOMP_SIM_H
+#define TESTS_UNIT_SECCOMP_SIM_H
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 struct machine {
@@ -145,8 +149,8 @@ static bool run_move(struct machine *m, const struct sock_filter *f)
 	}
 }
 
-uint32_t seccomp_simulate(const struct sock_filter *filter, size_t n,
-			  const struct seccomp_data *data)
+static uint32_t seccomp_simulate(const struct sock_filter *filter, size_t n,
+				 const struct seccomp_data *data)
 {
 	struct machine m = { 0 };
 	bool runs = true;
@@ -179,3 +183,5 @@ uint32_t seccomp_simulate(const struct sock_filter *filter, size_t n,
 	}
 	return SECCOMP_RET_KILL_PROCESS;
 }
+
+#endif
