@@ -1,6 +1,6 @@
 /* The environment of the command; see environment.h.
  *
- * The list that nobody can switch off is asked last, whatever put a name in.
+ * Names of credentials are left out at the end, whatever put them in.
  */
 #include "plan/environment.h"
 
@@ -49,35 +49,53 @@ static char usual_letter(char c)
 	return (char)(c - (c >= 'a' && c <= 'z' ? 32 : 0));
 }
 
-/* OPENAI_API_KEY2 is one, OPENAI_API_KEY_FILE says where one is. */
-static bool has_stem(struct str name)
+enum name_kind { SECRET_WORD, PLAIN_NAME, SECRET_NAME };
+
+static const struct {
+	enum name_kind kind;
+	const char *pattern;
+} name_rules[] = {
+#define NAME(kind, pattern, why)	{ kind, pattern },
+#include "plan/secret_names.def"
+#undef NAME
+};
+
+static bool matches(struct str text, enum name_kind kind)
 {
-	for (size_t i = 0; stripped_stems[i] && !str_ends(name, "_FILE"); i++)
-		if (str_starts(name, stripped_stems[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(name_rules); i++)
+		if (name_rules[i].kind == kind &&
+		    str_glob(str_from(name_rules[i].pattern), text))
 			return true;
+	return false;
+}
+
+static bool has_secret_word(struct str name)
+{
+	struct str rest = name, word;
+
+	while (rest.n) {
+		word = str_first(rest, str_find(rest, '_'));
+		rest = str_from_pos(rest, word.n + (word.n < rest.n));
+		while (word.n && word.s[word.n - 1] >= '0' && word.s[word.n - 1] <= '9')
+			word.n--;
+		if (matches(word, SECRET_WORD))
+			return true;
+	}
 	return false;
 }
 
 bool environment_is_credential(struct str name)
 {
 	char upper[256];
+	struct str usual = { upper, name.n };
 
-	/* A name that long is none we know. */
+	/* No known name is that long. */
 	if (!name.n || name.n > sizeof(upper))
 		return name.n;
 	for (size_t i = 0; i < name.n; i++)
 		upper[i] = usual_letter(name.s[i]);
-	if (has_stem((struct str){ upper, name.n }))
-		return true;
-	for (size_t i = 0; stripped_variables[i]; i++) {
-		const char *pattern = stripped_variables[i];
-
-		/* There are hundreds, and nearly all differ in the first letter. */
-		if ((*pattern == '*' || *pattern == upper[0]) &&
-		    str_glob(str_from(pattern), (struct str){ upper, name.n }))
-			return true;
-	}
-	return false;
+	return matches(usual, SECRET_NAME) ||
+	       (has_secret_word(usual) && !matches(usual, PLAIN_NAME));
 }
 
 static bool is_stripped(const struct environment *e, struct str name)

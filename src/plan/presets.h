@@ -45,9 +45,4 @@ extern const struct moved_folder {
 extern const char *const root_files[];
 extern const char *const root_folders[];
 
-/* Variables that nothing can bring in, whatever their letters and with `-` and `.` for `_`:
- * names with `*` for anything, and those that begin so, but for paths (…_FILE). */
-extern const char *const stripped_stems[];
-extern const char *const stripped_variables[];
-
 #endif

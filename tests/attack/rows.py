@@ -594,7 +594,7 @@ for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GI
              "openai_api_key", "PGPASSWORD", "DB_PASSWORD", "SSH_AUTH_SOCK",
              "GOOGLE_APPLICATION_CREDENTIALS", "API_KEY", "OpenAI_ApiKey", "OPENAI_API_KEY_2",
              "ANTHROPIC_TOKEN", "GEMINI_KEY", "LITELLM_MASTER_KEY", "FAL_KEY", "TF_TOKEN_HOST",
-             "SLACK_WEBHOOK_URL", "BUNDLE_GITHUB__COM"):
+             "SLACK_WEBHOOK_URL", "BUNDLE_GITHUB__COM", "MYAPP_TOKEN"):
     row(f"the variable {name}", f"env | grep s3cret-{name}", opts="--env * --env " + name)
 row("a variable that nobody named", "env | grep s3cret-OTHER")
 

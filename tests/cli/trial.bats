@@ -440,16 +440,16 @@ $1"
 		result t 'r["status"] == "rejected"'
 		[ ! -e out/t/logs/agent/ran ]
 	}
-	missing='env.set: KEY takes ${NOT_THERE}, which the caller does not have'
-	withheld='env.set: KEY takes ${OPENAI_API_KEY}, which is not passed on'
+	missing='env.set: VALUE takes ${NOT_THERE}, which the caller does not have'
+	withheld='env.set: VALUE takes ${OPENAI_API_KEY}, which is not passed on'
 	stripped="env.set: 'OPENAI_API_KEY' looks like a credential"
 	export OPENAI_API_KEY=value-of-the-key
 	unset NOT_THERE
 	for where in '[environment.env]' '[agent.env]' '[verifier.env]' '[verifier.environment.env]'; do
 		refused "$where
-KEY = \"\${NOT_THERE}\"" "$missing"
+VALUE = \"\${NOT_THERE}\"" "$missing"
 		refused "$where
-KEY = \"\${OPENAI_API_KEY}\"" "$withheld"
+VALUE = \"\${OPENAI_API_KEY}\"" "$withheld"
 		for value in '${OPENAI_API_KEY}' '${OPENAI_API_KEY:-none}' plain; do
 			refused "$where
 OPENAI_API_KEY = \"$value\"" "$stripped"
@@ -458,9 +458,9 @@ OPENAI_API_KEY = \"$value\"" "$stripped"
 	[[ "$stderr" == *"--read FILE"* ]]
 	# With a default it can be made, and that is told.
 	task t '[agent]
-command = "echo $KEY"
+command = "echo $VALUE"
 [agent.env]
-KEY = "${OPENAI_API_KEY:-none}"
+VALUE = "${OPENAI_API_KEY:-none}"
 [verifier]
 command = "echo 1 >/logs/verifier/reward.txt"'
 	for check in --check ''; do
@@ -468,7 +468,7 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 		# shellcheck disable=SC2086
 		trial $check t
 		[ "$status" -eq 0 ]
-		[[ "$stderr" == *"warning: env: KEY has its default, since \${OPENAI_API_KEY}"* ]]
+		[[ "$stderr" == *"warning: env: VALUE has its default, since \${OPENAI_API_KEY}"* ]]
 	done
 	[ "$(cat out/t/output/agent.stdout)" = none ]
 }
@@ -477,7 +477,7 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 	simple t
 	export OPENAI_API_KEY=value-of-the-key FOO=1
 	for words in '--env OPENAI_API_KEY' '--env OPENAI_API_KEY=x' '--env FOO --strip-env FOO' \
-		'--env FOO=2 --strip-env FOO' '--env KEY=${OPENAI_API_KEY}'; do
+		'--env FOO=2 --strip-env FOO' '--env VALUE=${OPENAI_API_KEY}'; do
 		for check in --check ''; do
 			rm -rf out
 			# shellcheck disable=SC2086
@@ -485,7 +485,7 @@ command = "echo 1 >/logs/verifier/reward.txt"'
 			[ "$status" -eq 1 ]
 			[[ "$stderr" == *"--env: env."*"looks like a credential"* ||
 				"$stderr" == *"'FOO' is also left out, by env.strip"* ||
-				"$stderr" == *'KEY takes ${OPENAI_API_KEY}, which is not passed on'* ]]
+				"$stderr" == *'VALUE takes ${OPENAI_API_KEY}, which is not passed on'* ]]
 			[ ! -e out/t/logs ]
 		done
 	done
