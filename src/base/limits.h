@@ -32,6 +32,7 @@
 #define MAX_COMMAND_WORD	1023		/* one word of a blocked pattern */
 #define MAX_FILTER_CODE		512		/* instructions of a seccomp filter */
 #define MAX_LIMITER_FS		32		/* private file systems that count as memory */
+#define MAX_ETC_ENTRIES		64		/* of /etc that a pattern of the system's names */
 #define MAX_DISK_ROOTS		64		/* writable roots whose disk is counted */
 #define MAX_DISK_DEPTH		256		/* folders below one another in one */
 #define MAX_DISK_ENTRIES	(4u << 20)	/* files in all of them; a power of two */

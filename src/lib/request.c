@@ -1,6 +1,7 @@
 /* From what the caller asks to what a plan is compiled from; see request.h. */
 #include "lib/request.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "lib/links.h"
 #include "lib/mounts.h"
 #include "lib/ways.h"
+#include "plan/presets.h"
 #include "policy/match.h"
 #include "super/live.h"
 
@@ -123,6 +125,33 @@ static int list_file_roots(struct composition *c, struct plan_request *r, struct
 		if (add_if_file(c, r->named_roots.paths[i], r, err) < 0)
 			return -1;
 	return 0;
+}
+
+static bool is_etc_entry(struct str path)
+{
+	for (size_t i = 0; preset_etc[i]; i++)
+		if (strchr(preset_etc[i], '*') && str_glob(str_from(preset_etc[i]), path))
+			return true;
+	return false;
+}
+
+/* Without the preset they are in no plan.  A directory that cannot be listed has none. */
+static int list_etc_entries(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	DIR *d = opendir("/etc");
+	struct dirent *e;
+	char path[sizeof("/etc/") + NAME_MAX];
+	int rc = 0;
+
+	while (d && rc == 0 && r->etc_entries.n < MAX_ETC_ENTRIES && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "/etc/%s", e->d_name);
+		if (is_etc_entry(str_from(path)))
+			rc = plan_paths_add(&c->arena, &r->etc_entries,
+					    arena_printf(&c->arena, "%s", path), err);
+	}
+	if (d)
+		closedir(d);
+	return rc;
 }
 
 /* HOME may be unset, or another's. */
@@ -341,8 +370,8 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 	/* Not looked for where nothing is blocked. */
 	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
 	if (find_homes(c, &r, err) < 0 || list_policy_files(c, &r, err) < 0 ||
-	    list_file_roots(c, &r, err) < 0 || git_find(c, &r, err) < 0 ||
-	    held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
+	    list_file_roots(c, &r, err) < 0 || list_etc_entries(c, &r, err) < 0 ||
+	    git_find(c, &r, err) < 0 || held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
 	    links_find(c, req, &r, err) < 0 || read_consent(&r.consent, err) < 0 ||
 	    request_reroutes(c, req, &r.reroutes, err) < 0 ||
 	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)

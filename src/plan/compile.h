@@ -86,6 +86,8 @@ struct plan_request {
 	size_t n_second_names, cap_second_names;
 	/* Where file systems of the kernel are mounted besides /proc, /sys and /dev. */
 	struct plan_paths kernel_mounts;
+	/* Entries of /etc that match a pattern of preset_etc; absolute. */
+	struct plan_paths etc_entries;
 	/* Writable roots that lie in another one, where a policy has no place for them; or not. */
 	struct plan_paths named_roots;
 	struct plan_paths file_roots;	/* those of all writable ones that are no folders */

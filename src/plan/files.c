@@ -147,6 +147,14 @@ bool files_is_within(const struct files *f, enum field_id id, const char *path)
 
 /* ---- what is there ------------------------------------------------------ */
 
+static void add_etc(struct files *f, const char *path)
+{
+	if (f->plan->landlock || f->whole)
+		add_access(f, path, LL_READ, true);
+	else
+		add_readable(f, path, true, false);
+}
+
 static void add_system(struct files *f)
 {
 	struct plan_mount *m;
@@ -166,10 +174,10 @@ static void add_system(struct files *f)
 	if (!f->whole && f->plan->landlock)
 		files_add_mount(f, MOUNT_RO, "/etc", "/etc")->optional = true;
 	for (size_t i = 0; preset_etc[i]; i++)
-		if (f->plan->landlock || f->whole)
-			add_access(f, preset_etc[i], LL_READ, true);
-		else
-			add_readable(f, preset_etc[i], true, false);
+		if (!strchr(preset_etc[i], '*'))
+			add_etc(f, preset_etc[i]);
+	for (size_t i = 0; i < f->request->etc_entries.n; i++)
+		add_etc(f, f->request->etc_entries.paths[i]);
 	if (!f->whole) {
 		files_add_mount(f, MOUNT_RO, "/sys/devices/system/cpu", "/sys/devices/system/cpu")
 			->optional = true;

@@ -18,18 +18,17 @@ const char *const preset_etc[] = {
 	"/etc/bash_completion.d", "/etc/inputrc", "/etc/zsh", "/etc/shells", "/etc/terminfo",
 	"/etc/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release",
 	"/etc/login.defs", "/etc/mime.types", "/etc/magic",
-	"/etc/gitconfig", "/etc/python3", "/etc/python3.9", "/etc/python3.11",
-	"/etc/python3.12", "/etc/python3.13", "/etc/perl", "/etc/java-11-openjdk",
-	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/nodejs",
-	"/etc/npmrc", "/etc/maven", "/etc/fonts", "/etc/xdg", "/etc/vim", "/etc/nanorc",
+	"/etc/gitconfig", "/etc/python3", "/etc/python3.*", "/etc/perl",
+	"/etc/java-*-openjdk", "/etc/nodejs", "/etc/npmrc",
+	"/etc/maven", "/etc/fonts", "/etc/xdg", "/etc/vim", "/etc/nanorc",
 	"/etc/wgetrc", "/etc/gss", "/etc/apt", "/etc/dpkg", "/etc/gdb", "/etc/emacs", "/etc/R",
 	"/etc/ghc", "/etc/php", "/etc/java", "/etc/groovy", "/etc/mono", "/etc/nim", "/etc/fish",
 	/* what refuses to work, or asks a question, when it may not read its own */
-	"/etc/sbclrc", "/etc/fpc.cfg", "/etc/fpc-3.2.2.cfg", "/etc/manpath.config", "/etc/groff",
+	"/etc/sbclrc", "/etc/fpc.cfg", "/etc/fpc-*.cfg", "/etc/manpath.config", "/etc/groff",
 	"/etc/screenrc", "/etc/tmux.conf", "/etc/ltrace.conf", "/etc/debuginfod", "/etc/iproute2",
-	"/etc/networks", "/etc/rpc", "/etc/ImageMagick-6", "/etc/ImageMagick-7", "/etc/texmf",
+	"/etc/networks", "/etc/rpc", "/etc/ImageMagick-*", "/etc/texmf",
 	"/etc/papersize", "/etc/mailcap", "/etc/sgml", "/etc/xml", "/etc/libreoffice",
-	"/etc/chromium", "/etc/chromium.d", "/etc/X11", "/etc/gtk-2.0", "/etc/gtk-3.0",
+	"/etc/chromium", "/etc/chromium.d", "/etc/X11", "/etc/gtk-*",
 	"/etc/glvnd", "/etc/vulkan", NULL
 };
 

@@ -6,7 +6,8 @@
 
 /* system_runtime: mounted read-only as they are on the host. */
 extern const char *const preset_system[];
-/* system_runtime: the entries of /etc that programs need; nothing else of it. */
+/* system_runtime: the entries of /etc that programs need; nothing else of it.  `*` stands
+ * for any part of a name: versions. */
 extern const char *const preset_etc[];
 /* developer_toolchains */
 extern const char *const preset_toolchains[];

@@ -1417,6 +1417,30 @@ has_guard() {
 	rm -r "$HOME/.config"
 }
 
+@test "entries of /etc that carry a version are readable in each version" {
+	unshare --map-root-user --mount true || skip "no user namespace here"
+	mkdir -p etc/python3.99 etc/java-99-openjdk etc/python4 etc/javax
+	cp /etc/passwd /etc/group /etc/ld.so.cache etc
+	named="/etc/python3.99/file /etc/java-99-openjdk/file /etc/fpc-9.9.cfg"
+	other="/etc/python4/file /etc/javax/file /etc/fpc-9.9"
+	for name in $named $other; do
+		echo text >".$name"
+	done
+	echo 'mount --bind etc /etc && exec "$@"' >script
+	# shellcheck disable=SC2086
+	run -0 unshare --map-root-user --mount sh script cat $named $other
+	printf 'may_lack = ["landlock"]\n[files]\npresets = ["system_runtime"]\n' >p.toml
+	for lacks in none landlock; do
+		for name in $named $other; do
+			run unshare --map-root-user --mount sh script \
+				"$CORDON_BUILD/tests/without" $lacks "$cordon" run --policy p.toml \
+				-- cat "$name"
+			[[ " $named " != *" $name "* || "$status,$output" = 0,text ]]
+			[[ " $other " != *" $name "* || "$status" -eq 1 ]]
+		done
+	done
+}
+
 @test "the user's ceiling holds without HOME, too" {
 	unshare --map-root-user --mount true || skip "no user namespace here"
 	mkdir -p etc home/.config/cordon other/cordon work
