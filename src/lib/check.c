@@ -50,9 +50,10 @@ static int fill_defaults(struct composition *c)
 	return compose_defaults(c);
 }
 
-/* Would a run start?  -1: that cannot be told. */
+/* Would a run start, or a session?  -1: that cannot be told. */
 static int check_here(struct composition *c, const struct cordon_request *req,
-		      struct machine *machine, const char *path, struct cordon_err *err)
+		      bool is_for_session, struct machine *machine, const char *path,
+		      struct cordon_err *err)
 {
 	struct cordon_request any = request_any_command(req);
 	struct host_caps caps;
@@ -64,7 +65,8 @@ static int check_here(struct composition *c, const struct cordon_request *req,
 	if (probe_machine(machine, err) < 0 || request_read(c, &any, &r, &record, err) < 0)
 		return -1;
 	caps = machine->caps;
-	if (caps.cgroup == HOST_CGROUP_NONE && request_requires_cgroup(&c->policy))
+	r.session = is_for_session;
+	if (!r.session && caps.cgroup == HOST_CGROUP_NONE && request_requires_cgroup(&c->policy))
 		caps.cgroup = probe_scope();
 	/* The variables that a run takes are not the machine's. */
 	r.environ = NULL;
@@ -80,18 +82,22 @@ static int check_here(struct composition *c, const struct cordon_request *req,
 }
 
 /* The text by itself, into c->policy.  -1: it could not be read at all. */
-static int check_text(struct composition *c, const struct cordon_request *req, const char *path)
+static int check_text(struct composition *c, const struct cordon_request *req, const char *path,
+		      bool *ret_is_for_session)
 {
+	const struct dialect *dialect;
 	struct source src;
 
 	/* Each is a policy of its own. */
 	c->n_sources = 0;
 	if (compose_read_source(c, path, &src) < 0)
 		return -1;
+	dialect = req->dialect ? dialect_find(req->dialect) : dialect_detect(&src);
 	/* What is wrong with it is the answer. */
-	if (compose_text(c, &src, req->dialect ? dialect_find(req->dialect) :
-						 dialect_detect(&src), &c->policy) == 0)
+	if (compose_text(c, &src, dialect, &c->policy) == 0)
 		warn_of_variables(&c->policy, &c->diags);
+	/* A task's phases may be in more than one session: cordon trial --check knows. */
+	*ret_is_for_session = c->policy.n_phases && dialect != &dialect_harbor;
 	return 0;
 }
 
@@ -108,13 +114,14 @@ int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
 		return err_set(err, CORDON_E_USAGE, "0 policy files are given; 1 needed");
 	for (size_t i = 0; i < req->n_files; i++) {
 		size_t before = c.diags.n_errors;
+		bool is_for_session;
 
-		if (check_text(&c, req, req->files[i]) < 0) {
+		if (check_text(&c, req, req->files[i], &is_for_session) < 0) {
 			rc = -1;
 			continue;
 		}
 		if (c.diags.n_errors == before && fill_defaults(&c) == 0 &&
-		    check_here(&c, req, &machine, req->files[i], err) < 0)
+		    check_here(&c, req, is_for_session, &machine, req->files[i], err) < 0)
 			return -1;
 	}
 	return answer_fill(ret, c.diags.n_errors == 0, NULL, &c, rc, err);

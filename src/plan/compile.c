@@ -403,7 +403,7 @@ static int compile_filter(const struct policy *p, const struct host_caps *caps,
 		.enters = plan->level != LEVEL_FULL,
 		.execs = plan->n_rules > 0,
 		.few_cpus = plan->few_cpus,
-		.disk = plan->counts_roots,
+		.disk = plan->limits.roots != LIMIT_NONE,
 	};
 
 	plan->asks = o.guard || o.execs;
@@ -501,7 +501,7 @@ static void name_enforcers(const struct policy *p, const struct host_caps *caps,
 /* Only a right over the tree's user namespace reads directories of mode 0. */
 static int check_counted(const struct plan *plan, struct cordon_err *err)
 {
-	if (plan->counts_roots && plan->uid != 0 && plan->level != LEVEL_FULL)
+	if (plan->limits.roots != LIMIT_NONE && plan->uid != 0 && plan->level != LEVEL_FULL)
 		return err_set(err, CORDON_E_HOST,
 			       "limits.disk needs userns to count what is added to writable roots, "
 			       "which this machine does not offer; cordon doctor says what to do");

@@ -6,13 +6,10 @@
 #include "plan/enforce.h"
 #include "policy/field.h"
 
-/* Is limits.disk for the writable roots, too?  It is where somebody asks for it. */
-static bool counts_roots(const struct policy *p, const struct section *s)
+/* limits.disk holds for the writable roots, too, where the policy sets it. */
+static bool counts_roots(const struct policy *p)
 {
-	if (!p->base.f[F_FILES_WRITE].n)
-		return false;
-	return policy_is_written(p, F_LIMITS_DISK) ||
-	       s->f[F_LIMITS_DISK].number != p->base.f[F_LIMITS_DISK].number;
+	return p->base.f[F_FILES_WRITE].n && policy_is_written(p, F_LIMITS_DISK);
 }
 
 void limits_compile(const struct policy *p, const struct section *s, struct plan_limits *l)
@@ -28,7 +25,7 @@ void limits_compile(const struct policy *p, const struct section *s, struct plan
 		.wall_ms = s->f[F_LIMITS_TIMEOUT].number,
 		.output = s->f[F_LIMITS_OUTPUT].number,
 		.disk = s->f[F_LIMITS_DISK].number,
-		.roots = counts_roots(p, s) ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
+		.roots = counts_roots(p) ? s->f[F_LIMITS_DISK].number : LIMIT_NONE,
 		.open_files = s->f[F_LIMITS_OPEN_FILES].number,
 		.grace_ms = 75,
 	};

@@ -27,18 +27,42 @@ bool phases_have_gate(const struct policy *p, const struct host_caps *caps,
 
 /* Of the whole tree, and made with it. */
 static const enum field_id tree_fields[] = { F_NETWORK_EXPOSE, F_NETWORK_UPSTREAM_PROXY,
-					     F_LIMITS_OUTPUT };
+					     F_LIMITS_OUTPUT, F_LIMITS_DISK };
+/* The kernel changes these for a living tree in its cgroup. */
+static const enum field_id cgroup_fields[] = { F_LIMITS_MEMORY, F_LIMITS_CPU_SECONDS,
+					       F_LIMITS_CPUS, F_LIMITS_PROCESSES };
+
+/* The first of these fields whose value differs from the base's; N_FIELDS: none. */
+static enum field_id find_changed(const struct policy *p, const struct phase *phase,
+				  const enum field_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!field_value_eq(ids[i], &p->base.f[ids[i]], &phase->section.f[ids[i]]))
+			return ids[i];
+	return N_FIELDS;
+}
 
 static int check_fixed(const struct policy *p, const struct phase *phase, struct cordon_err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(tree_fields); i++)
-		if (!field_value_eq(tree_fields[i], &p->base.f[tree_fields[i]],
-				    &phase->section.f[tree_fields[i]]))
-			return err_set(err, CORDON_E_HOST,
-				       "phase %.*s: %s cannot change while a session lives; write "
-				       "it outside the phases", STR_FMT(phase->name),
-				       fields[tree_fields[i]].key);
-	return 0;
+	enum field_id id = find_changed(p, phase, tree_fields, ARRAY_SIZE(tree_fields));
+
+	if (id == N_FIELDS)
+		return 0;
+	return err_set(err, CORDON_E_HOST, "phase %.*s: %s cannot change while a session lives; "
+		       "write it outside the phases", STR_FMT(phase->name), fields[id].key);
+}
+
+static int check_cgroup(const struct policy *p, const struct phase *phase,
+			const struct host_caps *caps, struct cordon_err *err)
+{
+	enum field_id id = find_changed(p, phase, cgroup_fields, ARRAY_SIZE(cgroup_fields));
+
+	if (id == N_FIELDS || caps->cgroup == HOST_CGROUP_V2)
+		return 0;
+	return err_set(err, CORDON_E_HOST, "phase %.*s: %s cannot change while a session lives: "
+		       "cordon has no cgroup v2 here; write it outside the phases, or start "
+		       "cordon by systemd-run %s--scope -p Delegate=yes", STR_FMT(phase->name),
+		       fields[id].key, caps->is_root ? "" : "--user ");
 }
 
 /* A socket each, made inside at the start. */
@@ -69,15 +93,14 @@ static int check_network(const struct policy *p, const struct phase *phase, stru
 	static const enum field_id ids[] = { F_NETWORK_MODE, F_NETWORK_ALLOW, F_NETWORK_DENY,
 					     F_NETWORK_HOST_PORTS, F_NETWORK_UDP_ALLOW };
 
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		if (!field_value_eq(ids[i], &p->base.f[ids[i]], &phase->section.f[ids[i]]))
-			return err_set(err, CORDON_E_HOST,
-				       "phase %.*s: %s differs from the base's, which needs %s "
-				       "(%s); this machine does not offer it: see cordon doctor",
-				       STR_FMT(phase->name), fields[ids[i]].key,
-				       host_feature_name(FEATURE_TPROXY),
-				       host_feature_about(FEATURE_TPROXY));
-	return 0;
+	enum field_id id = find_changed(p, phase, ids, ARRAY_SIZE(ids));
+
+	if (id == N_FIELDS)
+		return 0;
+	return err_set(err, CORDON_E_HOST, "phase %.*s: %s differs from the base's, which needs "
+		       "%s (%s); this machine does not offer it: see cordon doctor",
+		       STR_FMT(phase->name), fields[id].key, host_feature_name(FEATURE_TPROXY),
+		       host_feature_about(FEATURE_TPROXY));
 }
 
 int phases_check(const struct policy *p, const struct phase *phase, const struct plan_net *base,
@@ -107,6 +130,7 @@ int phases_compile(const struct policy *p, const struct net_options *o, struct p
 	}
 	for (size_t i = 0; i < p->n_phases; i++) {
 		if (phases_check(p, &p->phases[i], &plan->net, &phases[i].net, err) < 0 ||
+		    check_cgroup(p, &p->phases[i], o->caps, err) < 0 ||
 		    (!o->gate && check_network(p, &p->phases[i], err) < 0))
 			return -1;
 	}
@@ -137,7 +161,6 @@ static void take_most(struct plan *plan, const struct plan_limits *l)
 	plan->most.open_files = MAX(plan->most.open_files, l->open_files);
 	plan->most.processes = MAX(plan->most.processes, l->processes);
 	plan->few_cpus |= l->cpus != LIMIT_NONE;
-	plan->counts_roots |= l->roots != LIMIT_NONE;
 }
 
 void phases_fit(struct plan *plan)

@@ -228,7 +228,7 @@ struct plan {
 	struct plan_limits limits;
 	struct plan_limits most;	/* of each in any phase: what init may have */
 	bool uncounted;			/* nobody can count the tree */
-	bool few_cpus, counts_roots;	/* in any phase */
+	bool few_cpus;			/* in any phase */
 	struct plan_net net;
 	struct plan_phase *phases;	/* of a session */
 	size_t n_phases;

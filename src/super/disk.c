@@ -6,7 +6,7 @@
  *            CAP_SYS_PTRACE, in the host's mount and pid namespaces; holds the
  *            roots, the tree's /proc and one socket.  It never writes.
  *
- * super -> counter: the tree's /proc, "count now", or another limit.  counter -> super: a
+ * super -> counter: the tree's /proc, or "count now".  counter -> super: a
  * struct disk_report after the first count, when there is too much, and when
  * it was asked.
  */
@@ -36,12 +36,7 @@
 #define COUNT_US	1000000		/* how often all is counted, whatever it says … */
 #define COUNT_DUTY	20		/* … but for at most 5 % of the time */
 
-enum disk_word { DISK_JOIN, DISK_SETTLE, DISK_CHANGE };
-
-struct disk_order {
-	enum disk_word word;
-	int64_t limit;			/* then: another one from now on */
-};
+enum disk_word { DISK_JOIN, DISK_SETTLE };
 
 struct disk_report {
 	bool over;
@@ -99,20 +94,15 @@ static bool is_due(const struct counting *k)
 static bool obey(struct counting *k)
 {
 	struct disk_report report;
-	struct disk_order order;
+	enum disk_word word;
 	int fds[N_GUARD_SLOTS];
 	size_t n_fds = 0;
 
-	if (guard_recv(k->sock, &order, sizeof(order), fds, &n_fds) != (int)sizeof(order))
+	if (guard_recv(k->sock, &word, sizeof(word), fds, &n_fds) != (int)sizeof(word))
 		return false;
-	if (order.word == DISK_JOIN && n_fds == 1 && k->c.proc < 0)
+	if (word == DISK_JOIN && n_fds == 1 && k->c.proc < 0)
 		k->c.proc = fds[0];
-	if (order.word == DISK_CHANGE) {
-		k->limit = order.limit;
-		k->end_us = 0;		/* a count is due */
-		k->cost_us = 0;
-	}
-	if (order.word != DISK_SETTLE)
+	if (word != DISK_SETTLE)
 		return true;
 	fd_close(&k->c.proc);
 	count(k, &report);
@@ -277,20 +267,11 @@ int disk_start(const struct plan *plan, int userns, struct disk **ret, struct co
 
 void disk_join(struct disk *d, int proc_fd)
 {
-	struct disk_order order = { .word = DISK_JOIN };
+	enum disk_word word = DISK_JOIN;
 
 	/* A counter that does not get it has ended, which is found out. */
 	if (proc_fd >= 0)
-		(void)!guard_send(d->sock, &order, sizeof(order), &proc_fd, 1);
-}
-
-int disk_change(struct disk *d, int64_t limit, struct cordon_err *err)
-{
-	struct disk_order order = { .word = DISK_CHANGE, .limit = limit };
-
-	if (guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0)
-		return err_sys(err, CORDON_E_SETUP, "limits.disk: the counter is gone");
-	return 0;
+		(void)!guard_send(d->sock, &word, sizeof(word), &proc_fd, 1);
 }
 
 /* What can not be counted is over as well. */
@@ -323,9 +304,9 @@ const char *disk_trouble(const struct disk *d)
 
 bool disk_settle(struct disk *d)
 {
-	struct disk_order order = { .word = DISK_SETTLE };
+	enum disk_word word = DISK_SETTLE;
 
-	return disk_is_over(d) || guard_send(d->sock, &order, sizeof(order), NULL, 0) < 0 ||
+	return disk_is_over(d) || guard_send(d->sock, &word, sizeof(word), NULL, 0) < 0 ||
 	       take_report(d);
 }
 

@@ -25,8 +25,6 @@ int disk_start(const struct plan *plan, int userns, struct disk **ret,
 	       struct cordon_err *err) MUST_USE;
 /* The tree's own /proc, where its open files are. */
 void disk_join(struct disk *d, int proc_fd);
-/* Another limit from now on; whoever is over it by now is found as ever. */
-int disk_change(struct disk *d, int64_t limit, struct cordon_err *err) MUST_USE;
 int disk_event_fd(const struct disk *d);
 /* Is there more than may be?  So also when nobody counts any more. */
 bool disk_is_over(struct disk *d);

@@ -181,6 +181,8 @@ int limiter_start(struct limiter *l, int proc_fd, struct cordon_err *err)
 
 int limiter_change(struct limiter *l, const struct plan_limits *limits, struct cordon_err *err)
 {
+	if (!l->ops->change)
+		return err_set(err, CORDON_E_BUG, "limits changed without a cgroup");
 	if (l->ops->change(l->state, limits, err) < 0)
 		return -1;
 	l->cpu_limit_us = to_us(limits->cpu_ms);

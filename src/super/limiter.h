@@ -2,9 +2,8 @@
  *
  * One meaning on two mechanisms: cgroup v2, or our own accounting over the tree's
  * /proc.  The caller owns the loop: it calls limiter_check() when the time that the
- * last check named has passed or the event descriptor is readable, and kills the tree
- * when a limit is over.  File size, open files,
- * wall time and output are not here.
+ * last check named has passed or the event descriptor is readable, and kills the tree when
+ * a limit is over.  File size, open files, wall time and output are not here.
  *
  *   new ─▶ [clone into limiter_cgroup_fd()] ─▶ join ─▶ add_fs… ─▶ start ─▶
  *   check… ─▶ (the tree is gone) ─▶ check ─▶ usage ─▶ free
@@ -83,8 +82,8 @@ void limiter_count_beside(struct limiter *l, int64_t us);
  * and does not allocate. */
 enum limit_kind limiter_check(struct limiter *l, int64_t *ret_wait_us);
 /* Other limits of memory, CPU time, processes and, where it holds that, CPUs, while the
- * tree lives; the rest of `limits` does not count.  Refused where more is in use; then the
- * old ones hold, or less. */
+ * tree lives; the rest of `limits` does not count.  With a cgroup only.  Refused where more is
+ * in use; then some of the old ones hold, and some of these. */
 int limiter_change(struct limiter *l, const struct plan_limits *limits,
 		   struct cordon_err *err) MUST_USE;
 /* A descriptor that is readable (POLLIN) while a check is due at once, or -1. */

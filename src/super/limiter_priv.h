@@ -27,8 +27,8 @@ struct limiter_ops {
 	/* Make what is needed before the tree exists; on failure nothing is left. */
 	void *(*open)(const struct limiter_paths *paths, const struct plan_limits *limits,
 		      struct cordon_err *err);
-	/* Other limits of memory, processes and CPUs, while the tree lives; on failure the old
-	 * ones hold, or less. */
+	/* Other limits of memory, processes and CPUs, while the tree lives; on failure some of
+	 * them hold.  NULL: they cannot change. */
 	int (*change)(void *state, const struct plan_limits *limits, struct cordon_err *err);
 	/* Undo open(); the tree is gone. */
 	void (*close)(void *state);

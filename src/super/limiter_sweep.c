@@ -23,7 +23,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -385,51 +384,6 @@ static void *sweep_open(const struct limiter_paths *paths UNUSED,
 	return s;
 }
 
-static void set_limit(struct state *s, int64_t bytes)
-{
-	share_end(&s->current.look);
-	s->credit.valid = false;
-	s->limit = bytes;
-}
-
-/* Waits where it takes a look. */
-static bool is_memory_over(struct state *s)
-{
-	struct limiter_sample sample;
-
-	do {
-		struct pollfd p = { .fd = s->current.look.fd, .events = POLLIN };
-		struct sums sums = { .want_status = true };
-
-		(void)poll(&p, p.fd >= 0, LOOK_WAIT_US / 1000);
-		walk(s, &sums);
-		sample = (struct limiter_sample){ 0 };
-		judge_memory(s, &sums, &sample);
-	} while (s->current.look.pid && !sample.memory_over);
-	return sample.memory_over;
-}
-
-static int sweep_change(void *state, const struct plan_limits *limits, struct cordon_err *err)
-{
-	struct sums sums = { .want_status = true };
-	struct state *s = state;
-	int64_t before = s->limit;
-
-	walk(s, &sums);
-	if (sums.tasks > limits->processes)
-		return err_set(err, CORDON_E_HOST, "limits.processes: more are alive than %lld",
-			       (long long)limits->processes - 1);
-	set_limit(s, limits->memory);
-	if (is_memory_over(s)) {
-		set_limit(s, before);
-		return err_set(err, CORDON_E_HOST, "limits.memory: more than %lld bytes are in use",
-			       (long long)limits->memory);
-	}
-	s->tasks_limit = counted_tasks(limits);
-	s->cpu_limited = true;	/* it may be by now; looking more often harms nobody */
-	return 0;
-}
-
 static void sweep_close(void *state)
 {
 	struct state *s = state;
@@ -531,7 +485,6 @@ static void sweep_usage(void *state, struct limiter_usage *ret)
 
 const struct limiter_ops limiter_sweep = {
 	.open = sweep_open,
-	.change = sweep_change,
 	.close = sweep_close,
 	.event_fd = sweep_event_fd,
 	.add_fs = sweep_add_fs,

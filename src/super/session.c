@@ -290,7 +290,6 @@ static int start_command(struct session *s, struct command *c, const struct cont
 	native.cwd = plan->cwd;
 	native.file_size = plan->limits.file_size;
 	native.open_files = plan->limits.open_files;
-	native.processes = tree_process_limit(&s->tree, plan->limits.processes);
 	native.io = io;
 	if (native_command_send(&s->tree.child, c->id, &native, err) < 0)
 		return -1;
@@ -443,9 +442,7 @@ static int on_message(struct session *s, const struct native_message *m, struct 
 	case NATIVE_ASKED:
 		return tree_grant(&s->tree, err);
 	case NATIVE_READY:
-		if (tree_join(&s->tree, err) < 0 ||
-		    tree_limit_processes(&s->tree, s->tree.limits.processes, err) < 0 ||
-		    confine_self(err) < 0)
+		if (tree_join(&s->tree, err) < 0 || confine_self(err) < 0)
 			return -1;
 		s->is_ready = true;
 		s->server.changed = true;

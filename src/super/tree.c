@@ -47,7 +47,8 @@ void tree_init(struct tree *t, const struct plan *plan, const struct host_caps *
 
 /* ---- starting ----------------------------------------------------------- */
 
-struct plan_limits tree_counted_limits(const struct plan_limits *l)
+/* As the limiter gets them. */
+static struct plan_limits counted_limits(const struct plan_limits *l)
 {
 	struct plan_limits limits = *l;
 
@@ -59,7 +60,7 @@ struct plan_limits tree_counted_limits(const struct plan_limits *l)
 
 static int open_limiter(struct tree *t, struct cordon_err *err)
 {
-	struct plan_limits limits = tree_counted_limits(&t->plan->limits);
+	struct plan_limits limits = counted_limits(&t->plan->limits);
 
 	/* A phase may set it: a group must have it from the beginning. */
 	if (t->plan->few_cpus && limits.cpus == LIMIT_NONE)
@@ -67,12 +68,22 @@ static int open_limiter(struct tree *t, struct cordon_err *err)
 	return limiter_new(&limits, t->cgroup, &t->limiter, err);
 }
 
-int tree_take_cpus(struct tree *t, int64_t n, cpu_set_t *ret, struct cordon_err *err)
+/* limits.cpus by binding the tree to CPUs, which lasts as long as the tree. */
+static int take_cpus(struct tree *t, cpu_set_t *ret, struct cordon_err *err)
 {
+	const struct plan *p = t->plan;
 	cpu_set_t all;
 
+	for (size_t i = 0; i < p->n_phases; i++)
+		if (p->phases[i].limits.cpus != p->limits.cpus)
+			return err_set(err, CORDON_E_HOST, "phase %s: limits.cpus cannot change "
+				       "while a session lives: the cgroup of cordon has no cpu "
+				       "controller; write it outside the phases",
+				       p->phases[i].name);
+	if (p->limits.cpus == LIMIT_NONE)
+		return 0;
 	cpus_read(&all);
-	cpu_share_take(&t->cpus, &all, n, ret);
+	cpu_share_take(&t->cpus, &all, p->limits.cpus, ret);
 	return CPU_COUNT(ret) ? 0 : err_set(err, CORDON_E_HOST, "cannot tell the CPUs");
 }
 
@@ -84,8 +95,7 @@ static int clone_init(struct tree *t, const struct native_stdio *io,
 	if (open_limiter(t, err) < 0)
 		return -1;
 	scope.cgroup = limiter_cgroup_fd(t->limiter);
-	if (t->plan->limits.cpus != LIMIT_NONE && !limiter_holds_cpus(t->limiter) &&
-	    tree_take_cpus(t, t->plan->limits.cpus, &scope.cpus, err) < 0)
+	if (!limiter_holds_cpus(t->limiter) && take_cpus(t, &scope.cpus, err) < 0)
 		return -1;
 	if (native_clone(t->plan, io, &scope, t->early, &t->child, err) < 0)
 		return -1;
@@ -120,7 +130,7 @@ static int open_namespace(const struct tree *t, const char *name, int *ret_fd,
 /* While init can still be looked at.  The mounts must outlive it: see take_down_mounts(). */
 static int open_namespaces(struct tree *t, struct cordon_err *err)
 {
-	bool enters = t->plan->asks || t->plan->counts_roots || t->plan->n_phases;
+	bool enters = t->plan->asks || t->plan->limits.roots != LIMIT_NONE;
 	int rc = 0;
 
 	if (enters && t->plan->clone_flags & CLONE_NEWUSER)
@@ -155,7 +165,7 @@ int tree_start(struct tree *t, const struct native_stdio *io, struct cordon_err 
 	if (prepare(t, err) < 0 || clone_init(t, io, err) < 0 || open_namespaces(t, err) < 0 ||
 	    expose_to_oom(t, err) < 0)
 		return -1;
-	if (t->plan->counts_roots &&
+	if (t->plan->limits.roots != LIMIT_NONE &&
 	    disk_start(t->plan, t->userns, &t->disk, err) < 0)
 		return -1;
 	/* The maps are written, which needs a dumpable child of a dumpable
@@ -310,6 +320,28 @@ enum limit_kind tree_check(struct tree *t)
 	over = limiter_check(t->limiter, &wait_us);
 	t->look_at_us = wait_us < 0 ? INT64_MAX : now + wait_us;
 	return over;
+}
+
+static bool counted_differ(const struct plan_limits *a, const struct plan_limits *b)
+{
+	return a->memory != b->memory || a->cpu_ms != b->cpu_ms || a->cpus != b->cpus ||
+	       a->processes != b->processes;
+}
+
+int tree_change_limits(struct tree *t, const struct plan_limits *limits, struct cordon_err *err)
+{
+	const struct plan_limits new = counted_limits(limits), old = counted_limits(&t->limits);
+	struct cordon_err ignored;
+
+	if (counted_differ(&new, &old) && limiter_change(t->limiter, &new, err) < 0) {
+		/* Some may have changed. */
+		if (limiter_change(t->limiter, &old, &ignored) < 0)
+			tree_kill(t);
+		return -1;
+	}
+	t->limits = *limits;
+	t->look_at_us = 0;
+	return 0;
 }
 
 void tree_usage(const struct tree *t, struct limiter_usage *ret)

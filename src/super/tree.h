@@ -71,18 +71,9 @@ bool tree_read_denials(struct tree *t);
 enum limit_kind tree_check(struct tree *t);
 /* What the tree has used, with the CPU time that guard and gate spent for it. */
 void tree_usage(const struct tree *t, struct limiter_usage *ret);
-/* Other limits of the tree from now on (tree_limits.c); -1: the old ones hold, or
- * less. */
+/* Other limits of the tree from now on; -1: the old ones hold, or the tree ends. */
 int tree_change_limits(struct tree *t, const struct plan_limits *limits,
 		       struct cordon_err *err) MUST_USE;
-/* limits.cpus where the limiter does not hold it: the CPUs to be bound to. */
-int tree_take_cpus(struct tree *t, int64_t n, cpu_set_t *ret, struct cordon_err *err) MUST_USE;
-/* As whoever counts is told them. */
-struct plan_limits tree_counted_limits(const struct plan_limits *l);
-/* RLIMIT_NPROC of a command, where nothing else holds such a limit; INT64_MAX: none. */
-int64_t tree_process_limit(const struct tree *t, int64_t processes);
-/* That of commands that init was told of and has not started yet, from now on. */
-int tree_limit_processes(struct tree *t, int64_t processes, struct cordon_err *err) MUST_USE;
 void tree_poll(const struct tree *t, struct pollfd fds[N_TREE_POLLS]);
 /* When tree_check() is due, the log is to be written, or the network has to work. */
 int64_t tree_next_us(const struct tree *t);

@@ -280,6 +280,45 @@ static void test_phases(void)
 	is_int(plan_compile(&p, &caps, &r, &a, &plan, &err), 0, "%s", err.msg);
 }
 
+/* By the field's name: with a cgroup, or never. */
+static void test_limits_of_phases(void)
+{
+	static const struct {
+		const char *field;
+		bool with_cgroup, without;
+	} rows[] = {
+		{ "memory = \"80M\"", true, false }, { "cpu_seconds = 7", true, false },
+		{ "cpus = 1", true, false },	     { "processes = 4", true, false },
+		{ "disk = \"1M\"", false, false },   { "output = \"1M\"", false, false },
+		{ "file_size = \"1M\"", true, true }, { "open_files = 99", true, true },
+		{ "timeout = \"7s\"", true, true },
+	};
+	static const char *const argv[] = { "true", NULL };
+	const struct plan_request r = { .argv = argv, .environ = variables, .cwd = "/", .uid = 1,
+					.live_root = "/run/cordon", .session = true };
+	struct host_caps caps = { .userns = true, .mount = true, .pid = true, .net = true,
+				  .tproxy = true, .ipc = true, .uts = true, .seccomp = true,
+				  .notify = true, .landlock = 7 };
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		const char *field = rows[i / 2].field;
+		bool may = i % 2 ? rows[i / 2].with_cgroup : rows[i / 2].without;
+		cleanup_arena struct arena a = ARENA(32 << 20);
+		struct cordon_err err = { 0 };
+		struct policy p;
+		struct plan plan;
+		char text[128], key[32];
+
+		caps.cgroup = i % 2 ? HOST_CGROUP_V2 : HOST_CGROUP_NONE;
+		snprintf(text, sizeof(text), "[phase.same.limits]\n[phase.x.limits]\n%s\n", field);
+		snprintf(key, sizeof(key), "limits.%.*s", (int)strcspn(field, " "), field);
+		p = read_whole(&a, text);
+		is_int(plan_compile(&p, &caps, &r, &a, &plan, &err), may ? 0 : -1, "%s, cgroup %s",
+		       field, host_cgroup_name(caps.cgroup));
+		ok(may || (strstr(err.msg, "phase x: ") && strstr(err.msg, key)), "%s", err.msg);
+	}
+}
+
 /* ---- --connect-to --------------------------------------------------------- */
 
 static void test_reroutes(void)
@@ -341,5 +380,5 @@ int main(void)
 		TAP(test_refusals_name_what_asks), TAP(test_ports),
 		TAP(test_datagrams), TAP(test_address_rules), TAP(test_numbers_and_words),
 		TAP(test_limits_of_the_gate), TAP(test_proxies), TAP(test_phases),
-		TAP(test_reroutes), TAP_END });
+		TAP(test_limits_of_phases), TAP(test_reroutes), TAP_END });
 }

@@ -81,8 +81,7 @@ int native_command_compile(const char *const *argv, const char *const *envp, str
 			   struct native_command *ret, struct cordon_err *err)
 {
 	struct native_command c = { .argv = argv, .envp = envp,
-				    .file_size = INT64_MAX, .open_files = INT64_MAX,
-				    .processes = INT64_MAX };
+				    .file_size = INT64_MAX, .open_files = INT64_MAX };
 
 	if (list_programs(&c, a, &c.programs, err) < 0 ||
 	    list_shell_argv(&c, a, &c.shell_argv, err) < 0)

@@ -11,7 +11,7 @@ struct native_command {
 	const char **shell_argv;	/* /bin/sh, FILE, arguments: for a script without #! */
 	/* The rest counts in a session only. */
 	const char *cwd;
-	int64_t file_size, open_files, processes;	/* INT64_MAX: as init's own; never more */
+	int64_t file_size, open_files;	/* INT64_MAX: as init's own; never more */
 	struct native_stdio io;
 };
 

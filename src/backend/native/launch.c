@@ -117,8 +117,7 @@ static bool settle(const struct launch *l)
 		return false;
 	if (c->io.controlling && ioctl(0, TIOCSCTTY, 0) < 0)
 		return false;
-	if (!lower(RLIMIT_FSIZE, c->file_size) || !lower(RLIMIT_NOFILE, c->open_files) ||
-	    !lower(RLIMIT_NPROC, c->processes))
+	if (!lower(RLIMIT_FSIZE, c->file_size) || !lower(RLIMIT_NOFILE, c->open_files))
 		return false;
 	return chdir(c->cwd) == 0;
 }

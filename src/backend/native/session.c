@@ -32,7 +32,6 @@ struct commands {
 	struct init *in;
 	bool ending;			/* everything was told to end */
 	bool clearing;			/* everything but init is being killed */
-	bool held;			/* everything was stopped, for a moment */
 	struct running list[MAX_SESSION_COMMANDS];
 };
 
@@ -78,7 +77,7 @@ static void tell_stop(const struct commands *c, const struct running *r, int sig
 {
 	struct native_message m = { .kind = NATIVE_STOPPED, .id = r->id, .value = signal };
 
-	if (r->controlling && !r->stopped && !c->held)
+	if (r->controlling && !r->stopped)
 		tell(c->in, &m);
 }
 
@@ -261,8 +260,6 @@ static bool obey(struct commands *c)
 		answer(c, &m, &fds);
 	}
 	c->ending |= rc == 1 && m.kind == NATIVE_TERMINATE;
-	if (rc == 1 && m.kind == NATIVE_SIGNAL_ALL)
-		c->held = m.value == SIGSTOP;
 	for (int i = 0; i < N_NATIVE_FDS; i++)
 		if (fds.fd[i] >= 0)
 			close(fds.fd[i]);
