@@ -40,7 +40,6 @@
 #define MAX_WALK_ENTRIES	(4u << 20)	/* files looked at for patterns */
 #define MAX_COPY_DEPTH		64		/* folders below one another that are copied */
 #define MAX_WALK_FOUND		4096		/* files that fit one */
-#define MAX_BUS_MESSAGE		8192		/* one message of D-Bus, either way */
 #define MAX_PROBE_MS		5000		/* one act tried on the machine */
 #define MAX_HINT_BYTES		1024		/* what to do about one thing it lacks */
 #define MAX_GUARD_NAMES		16384		/* names that may not be made */
