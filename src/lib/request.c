@@ -350,6 +350,41 @@ static int find_live_roots(struct composition *c, struct plan_request *r, struct
 	return 0;
 }
 
+static int add_if_absent(struct composition *c, const char *path, struct plan_request *r,
+			 struct cordon_err *err)
+{
+	struct stat st;
+
+	if (!path)
+		return err_nomem(err);
+	return lstat(path, &st) < 0 && err_is_absence() ?
+		       plan_paths_add(&c->arena, &r->absent, path, err) : 0;
+}
+
+/* Names below a directory; absolute ones are below "/". */
+static int list_absent_in(struct composition *c, const char *folder, const char *const *names,
+			  struct plan_request *r, struct cordon_err *err)
+{
+	for (size_t i = 0; folder && names[i]; i++)
+		if (add_if_absent(c, names[i][0] == '/' ? names[i] :
+				     path_join(&c->arena, folder, names[i]), r, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int list_absent(struct composition *c, struct plan_request *r, struct cordon_err *err)
+{
+	if (!plan_may_be_less(&c->policy, r))
+		return 0;
+	for (size_t i = 0; i < r->credentials.n; i++)
+		if (add_if_absent(c, r->credentials.paths[i], r, err) < 0)
+			return -1;
+	return list_absent_in(c, r->home, credentials, r, err) < 0 ||
+	       list_absent_in(c, r->own_home, credentials, r, err) < 0 ||
+	       list_absent_in(c, "/", root_files, r, err) < 0 ||
+	       list_absent_in(c, "/", root_folders, r, err) < 0 ? -1 : 0;
+}
+
 int request_read(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err)
 {
@@ -373,6 +408,7 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 	    list_file_roots(c, &r, err) < 0 || list_etc_entries(c, &r, err) < 0 ||
 	    git_find(c, &r, err) < 0 || held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
 	    links_find(c, req, &r, err) < 0 || read_consent(&r.consent, err) < 0 ||
+	    list_absent(c, &r, err) < 0 ||
 	    request_reroutes(c, req, &r.reroutes, err) < 0 ||
 	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
 		return -1;

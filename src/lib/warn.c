@@ -14,6 +14,10 @@ static void say_not_enforced(const struct plan *plan, struct buf *line)
 		       "processes outside can be seen");
 	if (plan->uncounted)
 		buf_puts(line, "; limits of memory, CPU time and processes are not enforced");
+	for (size_t i = 0; i < plan->n_left_out; i++) {
+		buf_puts(line, i ? ", " : "; not readable, because of credentials inside: ");
+		buf_put_plain(line, str_from(plan->left_out[i]));
+	}
 }
 
 static void warn_of_kept_root(const struct warner *w, const struct plan *plan)

@@ -79,6 +79,9 @@ struct plan_request {
 	struct plan_paths git_folders, git_files;
 	/* Where links of HOME, or variables, have credentials lie; real paths. */
 	struct plan_paths credentials;
+	/* Of `credentials`, and of those that presets.h names below HOME and for root: paths at
+	 * which there is nothing.  Filled in only where the run may go without mounts. */
+	struct plan_paths absent;
 	/* Those that lead to what could be written by another name. */
 	struct plan_held_link *held_links;
 	size_t n_held_links, cap_held_links;

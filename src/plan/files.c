@@ -483,30 +483,63 @@ static int check_kept(struct files *f)
 	return 0;
 }
 
+static bool is_root(const struct files *f, const char *path)
+{
+	static const enum field_id ids[] = { F_FILES_READ, F_FILES_WRITE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		const struct field_value *v = files_list(f, ids[i]);
+
+		for (size_t k = 0; k < v->n; k++)
+			if (str_is(v->items[k].text, path))
+				return true;
+	}
+	return false;
+}
+
+/* The last mask in this directory, or NULL. */
+static const char *find_mask_in(const struct plan *p, const char *path)
+{
+	for (size_t i = p->n_mounts; i > 0; i--)
+		if (p->mounts[i - 1].kind == MOUNT_MASK &&
+		    path_within(p->mounts[i - 1].target, path))
+			return p->mounts[i - 1].target;
+	return NULL;
+}
+
 /* Rights cannot be taken back inside what they are given for.  A preset that
  * holds something to be masked is left out; a root that does is refused. */
-static int check_in_place(struct files *f)
+static int leave_out(struct files *f)
 {
 	struct plan *p = f->plan;
 	size_t kept = 0;
 
+	p->left_out = arena_new(p->arena, p->n_accesses + 1, sizeof(*p->left_out));
+	if (!p->left_out)
+		return err_nomem(f->err);
 	for (size_t i = 0; i < p->n_accesses; i++) {
-		const char *path = p->accesses[i].path, *inside = NULL;
-		bool is_root = files_is_within(f, F_FILES_READ, path) ||
-			       files_is_within(f, F_FILES_WRITE, path);
+		const char *path = p->accesses[i].path, *inside = find_mask_in(p, path);
 
-		for (size_t k = 0; k < p->n_mounts; k++)
-			if (p->mounts[k].kind == MOUNT_MASK &&
-			    path_within(p->mounts[k].target, path))
-				inside = p->mounts[k].target;
-		if (inside && is_root)
+		if (inside && is_root(f, path))
 			return err_set(f->err, CORDON_E_HOST,
 				       "'%s' lies inside the root '%s', where only mount can keep "
 				       "it from being read; cordon doctor says what to do",
 				       inside, path);
 		if (!inside || strcmp(path, "/proc") == 0)
 			p->accesses[kept++] = p->accesses[i];
+		else
+			p->left_out[p->n_left_out++] = path;
 	}
+	p->n_accesses = kept;
+	return 0;
+}
+
+static int check_in_place(struct files *f)
+{
+	struct plan *p = f->plan;
+
+	if (leave_out(f) < 0)
+		return -1;
 	for (size_t i = 0; i < p->n_names; i++)
 		if (p->names[i].mask)
 			return err_set(f->err, CORDON_E_HOST,
@@ -515,7 +548,6 @@ static int check_in_place(struct files *f)
 				       p->names[i].anywhere ? "**/" : "", p->names[i].pattern);
 	if (check_kept(f) < 0)
 		return -1;
-	p->n_accesses = kept;
 	p->n_mounts = p->n_names = p->n_guarded = 0;
 	return 0;
 }

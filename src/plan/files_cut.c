@@ -335,6 +335,17 @@ static void mask(struct files *f, const char *path)
 	files_add_mount(f, MOUNT_MASK, NULL, path)->optional = true;
 }
 
+/* Without mounts a mask costs the directory that it lies in; one of nothing is not worth that. */
+static bool is_absent(const struct files *f, const char *path)
+{
+	const struct plan_paths *absent = &f->request->absent;
+
+	for (size_t i = 0; f->in_place && i < absent->n; i++)
+		if (strcmp(absent->paths[i], path) == 0)
+			return true;
+	return false;
+}
+
 /* The first root of the list that is this place or lies in it; or NULL. */
 static const char *find_root_in(const struct files *f, const char *path)
 {
@@ -368,7 +379,7 @@ static int mask_credential(struct files *f, const char *path)
 		return err_set(f->err, CORDON_E_HOST,
 			       "'%s' is a root inside '%s', which is closed in the root "
 			       "that holds it; do without that root", root, path);
-	if (root)
+	if (root || is_absent(f, path))
 		return 0;
 	mask(f, path);
 	if (files_is_within(f, F_FILES_WRITE, path))
@@ -420,10 +431,11 @@ static bool is_opened(const struct plan *p, const char *path)
 static void mask_for_root(struct files *f)
 {
 	for (size_t i = 0; root_files[i]; i++)
-		if (is_opened(f->plan, root_files[i]))
+		if (is_opened(f->plan, root_files[i]) && !is_absent(f, root_files[i]))
 			mask(f, root_files[i]);
 	for (size_t i = 0; root_folders[i]; i++)
-		mask(f, root_folders[i]);
+		if (!is_absent(f, root_folders[i]))
+			mask(f, root_folders[i]);
 }
 
 int files_add_masks(struct files *f)

@@ -195,6 +195,10 @@ struct plan {
 	size_t n_aliases;
 	struct plan_access *accesses;
 	size_t n_accesses, cap_accesses;
+	/* Without mounts: directories of presets that are not opened, because of a credential
+	 * inside. */
+	const char **left_out;
+	size_t n_left_out;
 	int landlock;			/* ABI to use; 0: none */
 	/* Programs that may not be executed: names, looked for where programs are. */
 	const char **blocked;

@@ -187,6 +187,10 @@ static void print_files(const struct plan *p, struct buf *out)
 			   p->accesses[i].path);
 		buf_puts(out, p->accesses[i].optional ? ", if it is there\n" : "\n");
 	}
+	for (size_t i = 0; i < p->n_left_out; i++) {
+		start_line(out, "landlock", "left out", p->left_out[i]);
+		buf_puts(out, ": credentials inside\n");
+	}
 }
 
 static void print_cage(const struct plan *p, struct buf *out)

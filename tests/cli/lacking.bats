@@ -117,6 +117,38 @@ refused"
 	has "$err" "the policy needs landlock"
 }
 
+@test "level landlock: a preset is opened, but for a directory with a credential inside" {
+	work
+	mkdir -p "$place/home/.cargo/bin" "$place/moved/bin"
+	policy 'may_lack = ["namespaces", "cgroup"]'
+	for folder in "$place/home/.cargo" "$place/moved"; do
+		printf '#!/bin/sh\necho cargo ran\n' >"$folder/bin/cargo"
+		chmod +x "$folder/bin/cargo"
+	done
+	export HOME=$place/home CARGO_HOME=$place/moved
+	cordon_without mount run --read "$place/moved" -- /bin/sh -c \
+		"$HOME/.cargo/bin/cargo && $CARGO_HOME/bin/cargo"
+	is "$status" 0
+	is "$out" "cargo ran
+cargo ran"
+	has_not "$err" ".cargo"
+	# A directory that is no root is left out, which is told.
+	echo secret >"$HOME/.cargo/credentials.toml"
+	cordon_without mount run -- /bin/cat "$HOME/.cargo/bin/cargo" "$HOME/.cargo/credentials.toml"
+	is "$status" 1
+	is "$out" ""
+	has "$err" "not readable, because of credentials inside: "
+	has "$err" "$HOME/.cargo"
+	cordon_without mount run --dry-run -- /bin/true
+	has "$out" "landlock   left out     $HOME/.cargo: credentials inside"
+	# One that is a root is refused.
+	echo secret >"$CARGO_HOME/credentials.toml"
+	cordon_without mount run --read "$place/moved" -- /bin/echo ran
+	is "$status" 125
+	is "$out" ""
+	has "$err" "'$place/moved/credentials.toml' lies inside the root '$place/moved'"
+}
+
 @test "level landlock: what is denied inside a root is refused" {
 	work
 	policy "may_lack = [\"namespaces\", \"cgroup\"]
