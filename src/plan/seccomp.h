@@ -28,8 +28,9 @@ struct seccomp_options {
 	bool setid;		/* files can become set-user-id and set-group-id */
 	bool guard;		/* calls that make names are handed to the guard; programs cannot
 				 * restrict themselves by Landlock, as it could not follow */
-	bool enters;		/* the command enters Landlock rules that were made for it, where
-				 * nobody inside can make any */
+	bool enters;		/* no namespaces: the command enters Landlock rules that were made
+				 * for it, other processes are named by the host's pids, and IPC
+				 * objects are the host's */
 	bool execs;		/* executions are handed to the guard */
 	bool few_cpus;		/* programs stay on the CPUs that they were given */
 	bool disk;		/* what files take is counted afterwards: none takes more at once

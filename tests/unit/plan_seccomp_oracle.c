@@ -85,6 +85,12 @@ static uint32_t act_on_rules(const struct seccomp_options *opt, bool allowed)
 	return allowed || (opt->memfd && !opt->guard) ? SCMP_ACT_ALLOW : NOSYS;
 }
 
+/* Without an ipc namespace there are no IPC objects. */
+static uint32_t act_on_ipc(const struct seccomp_options *opt, bool allowed)
+{
+	return allowed && !opt->enters ? SCMP_ACT_ALLOW : NOSYS;
+}
+
 /* What the table says about names alone. */
 static void add_names(struct oracle *o, const struct seccomp_options *opt)
 {
@@ -103,6 +109,10 @@ static void add_names(struct oracle *o, const struct seccomp_options *opt)
 		{ "NO_GUARD", act_on_rules(opt, false) },
 		{ "ENTER", act_on_rules(opt, opt->enters) },
 		{ "AFFINITY", opt->few_cpus ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW },
+		{ "MSGGET", act_on_ipc(opt, opt->memfd) },
+		{ "IPC", act_on_ipc(opt, true) },
+		{ "SHMGET", act_on_ipc(opt, true) },
+		{ "SEMGET", act_on_ipc(opt, true) },
 		{ "OWN", SCMP_ACT_ERRNO(EPERM) }, { "OWN_ENOSYS", NOSYS },
 	};
 
@@ -147,6 +157,28 @@ static void add_sockets(struct oracle *o, const struct seccomp_options *opt)
 	ADD(o, NAMES, SCMP_ACT_ALLOW, "personality", IS(0, -1));
 }
 
+/* With other pids than 0: without a pid namespace all of them, else that of init. */
+static void deny_pids(struct oracle *o, const struct seccomp_options *opt, const char *name,
+		      int arg)
+{
+	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
+
+	for (unsigned bit = 0; opt->enters && bit < 32; bit++)
+		ADD(o, DENIES, eperm, name, HAS(arg, 1ull << bit));
+	if (!opt->enters)
+		ADD(o, DENIES, eperm, name, IS(arg, 1));
+}
+
+static void deny_limits(struct oracle *o, const struct seccomp_options *opt)
+{
+	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
+
+	for (unsigned bit = 0; opt->enters && bit < 32; bit++)
+		ADD(o, DENIES, eperm, "prlimit64", HAS(0, 1ull << bit), OVER(2, 0));
+	if (!opt->enters)
+		ADD(o, DENIES, eperm, "prlimit64", IS(0, 1), OVER(2, 0));
+}
+
 /* What is forbidden about pid 1, and what nobody is charged for. */
 static void add_bounds(struct oracle *o, const struct seccomp_options *opt)
 {
@@ -159,11 +191,16 @@ static void add_bounds(struct oracle *o, const struct seccomp_options *opt)
 	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM), none = SCMP_ACT_ERRNO(ENOPROTOOPT);
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_pid) - (opt->few_cpus ? 1 : 0); i++)
-		ADD(o, DENIES, eperm, of_pid[i], IS(0, 1));
+		deny_pids(o, opt, of_pid[i], 0);
 	for (size_t i = 0; i < ARRAY_SIZE(of_who); i++) {
 		ADD(o, DENIES, eperm, of_who[i], IS(0, 2));
 		ADD(o, DENIES, eperm, of_who[i], IS(0, 3));
-		ADD(o, DENIES, eperm, of_who[i], IS(1, 1));
+		deny_pids(o, opt, of_who[i], 1);
+	}
+	deny_limits(o, opt);
+	if (!opt->memfd && !opt->enters) {
+		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "shmget", OVER(1, 4096));
+		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "semget", OVER(1, 32));
 	}
 	ADD(o, DENIES, eperm, "setpgid", IS(1, 1));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "prctl", IS(0, 78));
@@ -210,7 +247,6 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, cmd));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, F_SETLEASE));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "fcntl", IS(1, 1040));	/* F_SETDELEG */
-	ADD(o, DENIES, eperm, "prlimit64", IS(0, 1), OVER(2, 0));
 	ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", PART(1, 0x3fffff00, 0x10009400));
 	for (size_t i = 0; i < ARRAY_SIZE(of_files); i++)
 		ADD(o, DENIES, SCMP_ACT_ERRNO(ENOTTY), "ioctl", IS(1, of_files[i]));
@@ -227,18 +263,15 @@ static void add_values(struct oracle *o, const struct seccomp_options *opt)
 		ADD(o, DENIES, eperm, "setsockopt", IS(1, SOL_SOCKET), IS(2, SO_ZEROCOPY));
 		ADD(o, DENIES, eperm, "fcntl", IS(1, F_SETPIPE_SZ), OVER(2, 65536));
 	}
-	if (!opt->memfd) {
-		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "shmget", OVER(1, 4096));
-		ADD(o, DENIES, SCMP_ACT_ERRNO(EINVAL), "semget", OVER(1, 32));
-	}
 }
 
-static void add_huge_pages(struct oracle *o)
+static void add_huge_pages(struct oracle *o, const struct seccomp_options *opt)
 {
 	const uint32_t none = SCMP_ACT_ERRNO(ENOMEM);
 
 	ADD(o, HUGE, none, "mmap", HAS(3, MAP_HUGETLB));
-	ADD(o, HUGE, none, "shmget", HAS(2, SHM_HUGETLB));
+	if (!opt->enters)
+		ADD(o, HUGE, none, "shmget", HAS(2, SHM_HUGETLB));
 	ADD(o, HUGE, none, "memfd_create", HAS(1, MFD_HUGETLB));
 	/* Before the part of the huge ones, which they are as well. */
 	for (int bit = 5; bit < 26; bit++)
@@ -331,7 +364,7 @@ static void build_oracle(struct oracle *o, const struct seccomp_options *opt)
 	add_sockets(o, opt);
 	add_values(o, opt);
 	add_bounds(o, opt);
-	add_huge_pages(o);
+	add_huge_pages(o, opt);
 	add_modes(o, opt);
 	if (opt->guard)
 		add_guard(o);
