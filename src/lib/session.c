@@ -34,8 +34,7 @@ static int ask(const char *id, struct control_out *request, struct cordon_answer
 	cleanup_buf struct buf out = BUF(MAX_CONTROL_BYTES);
 	struct cordon_answer answer = { .yes = true };
 	int64_t leftovers;
-	bool dead;
-	cleanup_fd int fd = live_connect(id, &dead, err);
+	cleanup_fd int fd = live_connect(id, err);
 
 	if (fd < 0 || session_ask(fd, request, &out, &leftovers, err) < 0)
 		return -1;
@@ -172,7 +171,6 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 	cleanup_fd int fd = -1;
 	struct session_exec e;
 	struct run_result res;
-	bool dead;
 	int rc;
 
 	*ret_code = 125;
@@ -183,7 +181,7 @@ int cordon_session_exec(const char *id, const struct cordon_exec_options *option
 	    read_options(options, plan.argv, &c, &e, err) < 0)
 		return -1;
 	run_result_init(&res);
-	fd = live_connect(id, &dead, &res.err);
+	fd = live_connect(id, &res.err);
 	/* Why there is no result stands in it. */
 	if (fd >= 0)
 		(void)!session_exec(fd, &e, &c.arena, &res, &plan, &res.err);

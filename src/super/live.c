@@ -31,6 +31,7 @@
 #include "base/limits.h"
 #include "base/pidfd.h"
 #include "super/limiter.h"
+#include "super/proc_read.h"
 
 #define MAX_ABOUT	(24u << 10)	/* bytes of its file: a path of four times its length */
 #define MAX_SHOWN	512	/* bytes of the command's words */
@@ -117,29 +118,18 @@ int live_make_root(const char *root, struct cordon_err *err)
 	return check_root(root, err);
 }
 
-/* ---- this run ----------------------------------------------------------- */
+/* ---- its files ----------------------------------------------------------- */
 
-/* When a process began, in ticks since the machine did; 0: it is not there, or
- * has ended and nobody has asked how. */
+/* When a process began, in ticks since the machine did; 0: it has ended. */
 static unsigned long long start_time(pid_t pid)
 {
-	char path[32], text[1024], *at;
-	unsigned long long ticks = 0;
-	cleanup_fd int fd = -1;
-	ssize_t n;
+	struct proc_stat stat;
+	char name[24];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	snprintf(name, sizeof(name), "/proc/%d", pid);
+	if (!proc_read_stat(AT_FDCWD, name, &stat) || stat.state == 'Z' || stat.state == 'X')
 		return 0;
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	if (!at || strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)
-		return 0;
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
+	return (unsigned long long)stat.start;
 }
 
 /* The words in one line, shortened. */
@@ -186,9 +176,7 @@ static int write_about(const char *folder, const struct buf *text)
 											     : 0;
 }
 
-/* A socket's address has room for a short path only: it goes by a descriptor of
- * the folder. */
-/* By way of a descriptor, since it may be longer than an address. */
+/* By a descriptor of the folder, whose path may be longer than an address. */
 static socklen_t address_in(int folder, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -229,24 +217,6 @@ static void put_about(struct buf *out, const char *cwd)
 	/* It is shown to people, and a line here. */
 	buf_put_plain(out, str_from(cwd));
 	buf_putc(out, '\n');
-}
-
-void live_try_add(struct live *l, const char *root, const char *run_id, const struct plan *plan)
-{
-	cleanup_buf struct buf text = BUF(MAX_ABOUT);
-
-	*l = LIVE_NONE;
-	snprintf(l->path, sizeof(l->path), "%s/%s", root, run_id);
-	if (make_folder(root, l->path) < 0) {
-		l->path[0] = '\0';
-		return;
-	}
-	put_about(&text, plan->cwd);
-	put_words(plan, &text);
-	buf_putc(&text, '\n');
-	l->control = listen_in(l->path);
-	if (write_about(l->path, &text) < 0)
-		live_remove(l);
 }
 
 /* All that may be in a folder. */
@@ -379,7 +349,7 @@ static int for_each(entry_fn *fn, void *arg, struct cordon_err *err)
 	return rc;
 }
 
-/* ---- sessions ----------------------------------------------------------- */
+/* ---- adding one ---------------------------------------------------------- */
 
 bool live_name_is_good(const char *name)
 {
@@ -413,8 +383,9 @@ void live_inside(const struct live *l, char ret[MAX_LIVE_ROOT + 64])
 	snprintf(ret, MAX_LIVE_ROOT + 64, "%s/inside", l->path);
 }
 
-static int make_session(struct live *l, const char *root, const char *run_id,
-			const struct buf *about, struct cordon_err *err)
+/* A session is nothing without its socket. */
+static int add(struct live *l, const char *root, const char *run_id, bool is_session,
+	       const struct buf *about, struct cordon_err *err)
 {
 	char inside[MAX_LIVE_ROOT + 64];
 
@@ -425,12 +396,25 @@ static int make_session(struct live *l, const char *root, const char *run_id,
 		return -1;
 	}
 	live_inside(l, inside);
-	l->control = mkdir(inside, 0755) < 0 ? -1 : listen_in(l->path);
-	if (l->control >= 0 && write_about(l->path, about) == 0)
+	if (!is_session || mkdir(inside, 0755) == 0)
+		l->control = listen_in(l->path);
+	if ((l->control >= 0 || !is_session) && write_about(l->path, about) == 0)
 		return 0;
 	err_sys(err, CORDON_E_SETUP, "cannot write to '%s'", l->path);
 	live_remove(l);
 	return -1;
+}
+
+void live_try_add(struct live *l, const char *root, const char *run_id, const struct plan *plan)
+{
+	cleanup_buf struct buf text = BUF(MAX_ABOUT);
+	struct cordon_err ignored;
+
+	*l = LIVE_NONE;
+	put_about(&text, plan->cwd);
+	put_words(plan, &text);
+	buf_putc(&text, '\n');
+	(void)!add(l, root, run_id, false, &text, &ignored);
 }
 
 int live_add_session(struct live *l, const char *run_id, const char *name, const char *cwd,
@@ -452,7 +436,7 @@ int live_add_session(struct live *l, const char *run_id, const char *name, const
 		return -1;
 	put_about(&text, cwd);
 	buf_printf(&text, "(session)\n%s\n", name ? name : "");
-	return make_session(l, root, run_id, &text, err);
+	return add(l, root, run_id, true, &text, err);
 }
 
 /* ---- listing ------------------------------------------------------------ */
@@ -564,20 +548,18 @@ static int search(struct search *s, struct cordon_err *err)
 	return rc;
 }
 
-int live_connect(const char *id, bool *ret_dead, struct cordon_err *err)
+int live_connect(const char *id, struct cordon_err *err)
 {
 	struct search s = { .id = id, .pidfd = -1 };
 	cleanup_fd int folder = -1, fd = -1;
 	struct sockaddr_un at;
 
-	*ret_dead = false;
 	if (search(&s, err) < 0)
 		return -1;
 	fd_close(&s.pidfd);
 	if (!s.folder[0])
 		return err_set(err, CORDON_E_USAGE, "no live cordon is called '%s'; see cordon ps",
 			       id);
-	*ret_dead = s.dead;
 	if (s.dead)
 		return err_set(err, CORDON_E_PEER,
 			       "the supervisor of '%s' was killed, and everything inside with it; "
@@ -597,15 +579,16 @@ static bool has_ended(int pidfd, int ms)
 	return poll(&p, 1, ms) > 0;
 }
 
-/* The groups of a supervisor that was killed are removed by whoever removes one of
- * its own next. */
-static void clear_groups(void)
+/* What a supervisor that was killed left.  The removal of a cgroup of ours removes
+ * its cgroups as well. */
+static void clear_away(const char *folder)
 {
 	static const struct plan_limits none = { .memory = INT64_MAX, .cpu_ms = INT64_MAX,
 						 .processes = INT64_MAX };
 	struct cordon_err ignored;
 	struct limiter *l;
 
+	remove_folder(folder);
 	if (limiter_new(&none, limiter_detect(), &l, &ignored) == 0)
 		limiter_free(l);
 }
@@ -618,10 +601,8 @@ int live_kill(const char *id, struct cordon_err *err)
 
 	if (rc < 0)
 		return -1;
-	if (s.dead && s.folder[0]) {
-		remove_folder(s.folder);
-		clear_groups();
-	}
+	if (s.dead && s.folder[0])
+		clear_away(s.folder);
 	if (s.pidfd < 0)
 		return s.folder[0] ? 0 : 1;
 	/* A supervisor that is stopped hears nothing before it goes on. */
@@ -639,9 +620,7 @@ int live_kill(const char *id, struct cordon_err *err)
 	if (!rc)
 		return err_set(err, CORDON_E_PEER, "the supervisor of '%s' does not end", id);
 	/* What it could not remove itself, since it was killed. */
-	if (access(s.folder, F_OK) == 0) {
-		remove_folder(s.folder);
-		clear_groups();
-	}
+	if (access(s.folder, F_OK) == 0)
+		clear_away(s.folder);
 	return 0;
 }

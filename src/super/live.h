@@ -51,8 +51,8 @@ void live_remove(struct live *l);
 void live_forget(struct live *l);
 
 /* Connect to one by its id, its session's name or its supervisor's pid.  The
- * socket, or -1; *ret_dead: it is a session whose supervisor was killed. */
-int live_connect(const char *id, bool *ret_dead, struct cordon_err *err) MUST_USE;
+ * socket, or -1. */
+int live_connect(const char *id, struct cordon_err *err) MUST_USE;
 
 /* One line a live run, or a JSON list; what dead ones left is removed. */
 int live_list(bool json, struct buf *out, struct cordon_err *err) MUST_USE;

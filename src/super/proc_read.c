@@ -186,7 +186,7 @@ bool proc_find_memory(int proc_fd, const char *pid, char ret_name[PROC_TASK_NAME
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 {
 	/* Fields after the name, counted from the state, see proc_pid_stat(5). */
-	enum { PARENT = 1, MINFLT = 7, CMAJFLT = 10, UTIME = 11, CSTIME = 14, SIZE = 20,
+	enum { PARENT = 1, MINFLT = 7, CMAJFLT = 10, UTIME = 11, CSTIME = 14, START = 19, SIZE,
 	       RESIDENT, N_FIELDS };
 	cleanup_fd int fd = open_file(proc_fd, pid, "stat");
 	char text[1024];
@@ -206,7 +206,8 @@ bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret)
 	if (!at)
 		return false;
 	*ret = (struct proc_stat){ .state = *state, .parent = (pid_t)fields[PARENT],
-				   .size = fields[SIZE], .resident = fields[RESIDENT] };
+				   .start = fields[START], .size = fields[SIZE],
+				   .resident = fields[RESIDENT] };
 	for (int i = MINFLT; i <= CMAJFLT; i++)
 		ret->faults += fields[i];
 	for (int i = UTIME; i <= CSTIME; i++)

@@ -50,6 +50,7 @@ struct proc_stat {
 	int64_t faults;			/* page faults, also of children waited for */
 	char state;
 	pid_t parent;
+	int64_t start;			/* in ticks since the machine's */
 	int64_t size, resident;		/* of all its memory: bytes, pages */
 };
 bool proc_read_stat(int proc_fd, const char *pid, struct proc_stat *ret);

@@ -44,8 +44,7 @@ static int switch_phase(const struct phase_wish *w, bool end_leftovers, int64_t 
 {
 	cleanup_control_out struct control_out o;
 	cleanup_buf struct buf ignored = BUF(MAX_CONTROL_BYTES);
-	bool dead;
-	cleanup_fd int fd = live_connect(w->session, &dead, err);
+	cleanup_fd int fd = live_connect(w->session, err);
 
 	control_out_init(&o, CONTROL_PHASE);
 	if (fd < 0)
@@ -123,11 +122,10 @@ static int execute(const struct phase_wish *w, struct arena *a, struct phase_res
 		.timeout_ms = INT64_MAX,
 	};
 	cleanup_fd int fd = -1;
-	bool dead;
 
 	if (switch_phase(w, false, &r->leftovers, err) < 0)
 		return -1;
-	fd = live_connect(w->session, &dead, err);
+	fd = live_connect(w->session, err);
 	if (fd < 0)
 		return -1;
 	return session_exec(fd, &e, a, &r->run, &r->plan, err);

@@ -525,12 +525,11 @@ static int start_again(struct trial *t, size_t i)
 	const struct environment e = { &t->place, t->about->session, false };
 	struct cordon_err ignored;
 	cleanup_fd int fd = -1;
-	bool dead;
 
 	if (has_ended_all(t->limit))
 		stop(t->about->session);	/* it may be on its way yet */
 	else
-		fd = live_connect(t->about->session, &dead, &ignored);
+		fd = live_connect(t->about->session, &ignored);
 	if (fd >= 0)
 		return 0;
 	return run_start(t, "environment", step_of(t, i), &e, &t->verdict.steps[i].agent_env);
