@@ -35,8 +35,9 @@ cp -R "$demo/project" "$HOME/project"
 cd "$HOME/project"
 git init -q .
 
-say "The project brings a policy"
+say "The project brings a policy, which opens something only when its user trusts it"
 show cat cordon.toml
+show cordon trust
 show cordon policy match --policy cordon.toml https://code.example.test/ https://files.example.org/
 
 if ! cordon run --dry-run -- true >/dev/null 2>"$place/why"; then

@@ -101,6 +101,13 @@ int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
 /* The effective policy with the place each value came from and what cut it. */
 int cordon_explain(const struct cordon_request *req, struct cordon_answer *ret,
 		   struct cordon_err *err);
+/* A policy that is found, and not named, narrows the default policy and opens nothing, until
+ * the user trusts its text.  The request names one file, or none: the one that a run would
+ * find here.  To trust it again after a change is another call.  The answer says what it
+ * opens.  yes: it is trusted, was until now, or (list) always. */
+enum cordon_trust_act { CORDON_TRUST_ADD, CORDON_TRUST_REMOVE, CORDON_TRUST_LIST };
+int cordon_trust(const struct cordon_request *req, enum cordon_trust_act act,
+		 struct cordon_answer *ret, struct cordon_err *err);
 /* The composed policy in the native dialect (or as JSON). */
 int cordon_policy_show(const struct cordon_request *req, struct cordon_answer *ret,
 		       struct cordon_err *err);

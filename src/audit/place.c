@@ -87,13 +87,13 @@ static int make_folders(const char *folder, struct cordon_err *err)
 	return 0;
 }
 
-static int open_folder(const char *folder, struct cordon_err *err)
+int audit_folder_get(const char *folder, bool make, struct cordon_err *err)
 {
 	const int how = O_PATH | O_DIRECTORY | O_NOFOLLOW;
 	cleanup_fd int fd = open(folder, how | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT) {
+	if (fd < 0 && errno == ENOENT && make) {
 		if (make_folders(folder, err) < 0)
 			return -1;
 		fd = open(folder, how | O_CLOEXEC);
@@ -172,7 +172,7 @@ static int open_at(int dir, const char *name, const char *shown, struct audit_fi
 
 int audit_folder_open(const char *folder, struct audit_file *ret, struct cordon_err *err)
 {
-	cleanup_fd int dir = open_folder(folder, err);
+	cleanup_fd int dir = audit_folder_get(folder, true, err);
 	char shown[MAX_AUDIT_PATH + 16];
 
 	if (dir < 0)

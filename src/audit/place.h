@@ -25,6 +25,9 @@ bool audit_folder_at(const struct audit_homes *homes, size_t i, char ret[MAX_AUD
  * folder of another user, as after su, is not taken.  False: there is none. */
 bool audit_find_folder(const struct audit_homes *homes, char ret[MAX_AUDIT_PATH]);
 
+/* The folder as a descriptor for its path only: this user's alone, and no link. */
+int audit_folder_get(const char *folder, bool make, struct cordon_err *err) MUST_USE;
+
 /* A log that can be added to. */
 struct audit_file {
 	int fd;

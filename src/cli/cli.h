@@ -30,6 +30,7 @@ enum {
 	IN_ALLOW = 1 << 16,
 	IN_STATUS = 1 << 17,
 	IN_STOP = 1 << 18,
+	IN_TRUST = 1 << 19,
 	IN_RUNS = IN_RUN | IN_EXPLAIN | IN_START,
 	IN_POLICIES = (IN_TRIAL - 1) | IN_RUN | IN_START,	/* those that read policy files */
 	IN_COMMANDS = IN_EXPLAIN | IN_RUN | IN_EXEC,	/* a command stands behind -- */
@@ -78,6 +79,8 @@ enum option_id {
 	OPT_NETWORK,
 	OPT_ALLOW_HOST,
 	OPT_FOR,
+	OPT_LIST,
+	OPT_REMOVE,
 	OPT_HELP,
 	N_OPTION_IDS
 };
@@ -183,6 +186,7 @@ int completion_print(const char *shell, FILE *out);
 int cmd_run(const struct args *args);
 int cmd_check(const struct args *args);
 int cmd_explain(const struct args *args);
+int cmd_trust(const struct args *args);
 int cmd_show(const struct args *args);
 int cmd_convert(const struct args *args);
 int cmd_intersect(const struct args *args);

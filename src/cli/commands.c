@@ -177,6 +177,25 @@ int cmd_explain(const struct args *args)
 	return bad ? bad : ask(args, cordon_explain);
 }
 
+int cmd_trust(const struct args *args)
+{
+	bool list = args_has(args, OPT_LIST), remove = args_has(args, OPT_REMOVE);
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err;
+	enum cordon_trust_act act = list ? CORDON_TRUST_LIST :
+				    remove ? CORDON_TRUST_REMOVE : CORDON_TRUST_ADD;
+	int bad = need_words(args, 0, list ? 0 : 1);
+
+	if (bad)
+		return bad;
+	if (list && remove)
+		return say_usage("trust takes --list or --remove");
+	req.files = args->words;
+	req.n_files = args->n_words;
+	return say_answer(cordon_trust(&req, act, &answer, &err), &answer, &err);
+}
+
 int cmd_show(const struct args *args)
 {
 	struct cordon_answer answer = { 0 };

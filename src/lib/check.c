@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "host/probe.h"
 #include "lib/answer.h"
+#include "lib/narrow.h"
 #include "lib/request.h"
 #include "lib/warn.h"
 #include "super/limiter.h"
@@ -101,10 +103,37 @@ static int check_text(struct composition *c, const struct cordon_request *req, c
 	return 0;
 }
 
+/* What trust would open, of the file that a run would find here. */
+static int print_asks(const struct cordon_request *req, const char *path, struct buf *out,
+		      struct cordon_err *err)
+{
+	const struct cordon_request no_options = CORDON_REQUEST;
+	cleanup_composition struct composition c;
+	const char *full;
+	struct source src;
+
+	if (composition_init(&c, req, err) < 0)
+		return -1;
+	full = path_normal(&c.arena, str_from(path), c.here);
+	if (!full)
+		return err_nomem(err);
+	if (compose_find(&c, &src) < 0 || !c.found || !c.untrusted || strcmp(full, c.found) != 0 ||
+	    compose_text(&c, &src, req->dialect ? dialect_find(req->dialect) :
+						  dialect_detect(&src), &c.policy) < 0 ||
+	    narrow_policy(&c, &no_options) < 0 || !c.n_asks)
+		return 0;
+	buf_put_plain(out, str_from(path));
+	buf_puts(out, " is not trusted; cordon trust opens: ");
+	narrow_print(&c, out);
+	buf_putc(out, '\n');
+	return 0;
+}
+
 int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
 		 struct cordon_err *err)
 {
 	cleanup_composition struct composition c;
+	cleanup_buf struct buf out = BUF(MAX_OUTPUT_BYTES);
 	struct machine machine = { 0 };
 	int rc = 0;
 
@@ -121,8 +150,9 @@ int cordon_check(const struct cordon_request *req, struct cordon_answer *ret,
 			continue;
 		}
 		if (c.diags.n_errors == before && fill_defaults(&c) == 0 &&
-		    check_here(&c, req, is_for_session, &machine, req->files[i], err) < 0)
+		    (check_here(&c, req, is_for_session, &machine, req->files[i], err) < 0 ||
+		     print_asks(req, req->files[i], &out, err) < 0))
 			return -1;
 	}
-	return answer_fill(ret, c.diags.n_errors == 0, NULL, &c, rc, err);
+	return answer_fill(ret, c.diags.n_errors == 0, &out, &c, rc, err);
 }

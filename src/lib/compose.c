@@ -2,6 +2,9 @@
  *
  *   machine ceiling ∩ user ceiling ∩ project (with additions) ∩ settings
  *
+ * A project's policy that was found and is not trusted is intersected with what the
+ * settings give without it (narrow.h).
+ *
  * Additions are the operator's word about the project's layer; the ceilings
  * still cut them.  Defaults are filled in before the ceilings come: what a
  * ceiling permits is permitted, not granted.
@@ -17,7 +20,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "lib/accounts.h"
+#include "lib/narrow.h"
 #include "lib/settings.h"
+#include "lib/trust.h"
 #include "lib/warn.h"
 #include "policy/covering.h"
 #include "policy/template.h"
@@ -290,53 +295,31 @@ static int find_above(struct composition *c, const char *dir, const char *name, 
 	}
 }
 
-/* How this machine reaches the network is not a project's to say: a file that
- * came with somebody's code could send the caller's variables anywhere. */
-static int check_proxy(struct composition *c)
+int compose_find(struct composition *c, struct source *ret)
 {
-	const struct field_value *found = &c->policy.base.f[F_NETWORK_UPSTREAM_PROXY];
-
-	for (size_t i = 0; !found->set && i < c->policy.n_phases; i++)
-		found = &c->policy.phases[i].section.f[F_NETWORK_UPSTREAM_PROXY];
-	if (!found->set)
+	for (size_t i = 0; i < N_FOUND_POLICIES && !c->found; i++)
+		if (find_above(c, c->here, project_policies[i], &c->found) < 0)
+			return -1;
+	if (!c->found)
 		return 0;
-	return diag_error(&c->diags, found->at,
-			  "network.upstream_proxy is not a project's to say; write it into "
-			  "~/.config/cordon/cordon.toml, or name this file with --policy");
-}
-
-/* Nor does it turn the cordon off: it may have been left there by a command that was
- * in one. */
-static int check_backend(struct composition *c, const struct cordon_request *req)
-{
-	const struct field_value *found = &c->policy.base.f[F_BACKEND];
-
-	for (size_t i = 0; i < req->n_settings; i++)
-		if (setting_field(&req->settings[i]) == F_BACKEND)
-			return 0;
-	if (!found->set || found->number != BACKEND_NONE)
-		return 0;
-	return diag_error(&c->diags, found->at,
-			  "to have no sandbox is not a project's to say; use --no-sandbox, or name "
-			  "this file with --policy");
+	if (check_owner(c, c->found) < 0 || compose_read_source(c, c->found, ret) < 0)
+		return -1;
+	c->untrusted = !trust_has(c, c->found, ret->text);
+	return 0;
 }
 
 static int compose_project(struct composition *c, const struct cordon_request *req)
 {
+	struct source src;
+
 	if (req->n_files || !req->discover)
 		return compose_files(c, req, "--policy");
-	for (size_t i = 0; project_policies[i]; i++) {
-		if (find_above(c, c->here, project_policies[i], &c->found) < 0)
-			return -1;
-		if (!c->found)
-			continue;
-		if (check_owner(c, c->found) < 0 ||
-		    compose_file(c, c->found, req->dialect, &c->policy) < 0 ||
-		    check_backend(c, req) < 0)
-			return -1;
-		return check_proxy(c);
-	}
-	return 0;
+	if (compose_find(c, &src) < 0)
+		return -1;
+	if (!c->found)
+		return 0;
+	return compose_text(c, &src, req->dialect ? dialect_find(req->dialect) :
+						    dialect_detect(&src), &c->policy);
 }
 
 /* A value may be made of what the ceiling lets in, and of nothing else of the caller's. */
@@ -431,9 +414,8 @@ int compose_defaults(struct composition *c)
 	return read_defaults(&r);
 }
 
-/* A copy whose phases can be changed; lists are never changed in place. */
-static int copy_policy(struct arena *a, const struct policy *from, struct policy *ret,
-		       struct cordon_err *err)
+int compose_copy(struct arena *a, const struct policy *from, struct policy *ret,
+		 struct cordon_err *err)
 {
 	struct phase *phases = arena_new(a, from->n_phases + 1, sizeof(*phases));
 
@@ -457,7 +439,7 @@ int compose_again(struct composition *c, const struct composition *from, struct 
 				   .cwd = from->cwd, .here = from->here,
 				   .home = from->home, .n_ceilings = from->n_ceilings };
 	memcpy(c->ceilings, from->ceilings, sizeof(c->ceilings));
-	if (copy_policy(&c->arena, &from->project, &c->policy, err) < 0)
+	if (compose_copy(&c->arena, &from->project, &c->policy, err) < 0)
 		return -1;
 	if (phase.n)
 		found = policy_find_phase(&c->policy, phase);
@@ -506,10 +488,11 @@ int compose_all(struct composition *c, const struct cordon_request *req)
 	if (check_request(c, req) < 0)
 		return -1;
 	if (compose_project(c, req) < 0 || settings_add(c, req->settings, req->n_settings) < 0 ||
-	    settings_tighten(c, req->settings, req->n_settings) < 0)
+	    settings_tighten(c, req->settings, req->n_settings) < 0 ||
+	    (c->untrusted && narrow_policy(c, req) < 0))
 		return -1;
 	warn_of_variables(&c->policy, &c->diags);
-	if (copy_policy(&c->arena, &c->policy, &c->project, &err) < 0)
+	if (compose_copy(&c->arena, &c->policy, &c->project, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	if (compose_defaults(c) < 0)
 		return -1;

@@ -20,7 +20,9 @@ struct composition {
 	size_t n_sources, cap_sources;
 	const char *option;		/* by which those that are read now are named, or NULL */
 	const char *unread;		/* what to do where one cannot be read, or NULL */
-	const char *found;		/* the one that nobody named, or NULL */
+	const char *found;		/* the policy that no option named, or NULL */
+	bool untrusted;			/* it is not trusted (cordon trust): it only narrows */
+	size_t first_ask, n_asks;	/* of cuts: what it asks for and trust would open */
 	/* As in a container: nobody works here next, so any policy may be made; and the
 	 * network is never the host's own. */
 	bool like_container;
@@ -34,8 +36,10 @@ struct composition {
 };
 
 /* The names of a project's policy, in the order in which they are looked for in
- * the current directory and above it; ends with NULL. */
+ * the current directory and above it; ends with NULL.  The last, of a task, is protected
+ * as they are, and never found: it is named. */
 extern const char *const project_policies[];
+#define N_FOUND_POLICIES	3
 /* Is it a writable root of the policy, or below one? */
 bool compose_is_writable(const struct composition *c, const char *path);
 /* Could something else be put in its place?  It is below such a root, and has none in it. */
@@ -73,6 +77,12 @@ int compose_finish(struct composition *c) MUST_USE;
 void compose_leave_out_top(struct composition *c);
 /* Fill what nobody said. */
 int compose_defaults(struct composition *c) MUST_USE;
+/* A copy whose phases can be changed; lists are never changed in place. */
+int compose_copy(struct arena *a, const struct policy *from, struct policy *ret,
+		 struct cordon_err *err) MUST_USE;
+/* Is there a project's policy here or above?  Its text into `ret`, its path into c->found,
+ * which is NULL where there is none, and c->untrusted. */
+int compose_find(struct composition *c, struct source *ret) MUST_USE;
 /* A reader over the composition's policy. */
 struct reader compose_reader(struct composition *c, struct policy *p, const char *file);
 

@@ -129,7 +129,7 @@ static void run_planned(struct attempt *a)
 	bool none = a->plan.level == LEVEL_NONE;
 	int rc;
 
-	warn_of_found(&warner, a->c, &a->request);
+	warn_of_found(&warner, a->c);
 	warn_of_cuts(&warner, a->c);
 	warn_of_plan(&warner, &a->plan);
 	if (none && !a->plan.is_lowered)

@@ -271,7 +271,7 @@ static int start(struct starting *s, struct cordon_err *err)
 	const struct warner warner = { s->o->warn, s->o->warn_arg };
 	int ends[2], rc;
 
-	warn_of_found(&warner, s->c, &s->request);
+	warn_of_found(&warner, s->c);
 	warn_of_cuts(&warner, s->c);
 	warn_of_plan(&warner, &s->plan);
 	if (request_make_roots(s->c, err) < 0)

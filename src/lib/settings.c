@@ -4,7 +4,8 @@
 #include "base/path.h"
 #include "policy/covering.h"
 
-enum field_id setting_field(const struct cordon_setting *s)
+/* N_FIELDS: its key names none.  Some operations have no key, so nothing else reads it. */
+static enum field_id setting_field(const struct cordon_setting *s)
 {
 	if (s->op == CORDON_ADD_DOMAIN)
 		return F_NETWORK_ALLOW;

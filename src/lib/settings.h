@@ -4,9 +4,6 @@
 
 #include "lib/compose.h"
 
-/* The field that a setting is about; N_FIELDS: its key names none.  Some operations have no
- * key, so nothing else reads it. */
-enum field_id setting_field(const struct cordon_setting *s);
 /* CORDON_ADD, CORDON_ADD_DOMAIN and CORDON_REPLACE: to the project's layer. */
 int settings_add(struct composition *c, const struct cordon_setting *settings, size_t n) MUST_USE;
 /* CORDON_TIGHTEN: a layer of its own. */

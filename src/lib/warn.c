@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "base/path.h"
+#include "lib/narrow.h"
 #include "plan/enforce.h"
 #include "plan/environment.h"
 
@@ -67,6 +68,24 @@ void warn_of_cuts(const struct warner *w, const struct composition *c)
 		place_print(cut->by, &line);
 		w->tell(w->arg, buf_text(&line));
 	}
+}
+
+void warn_of_found(const struct warner *w, const struct composition *c)
+{
+	cleanup_buf struct buf line = BUF(16 * PATH_MAX);
+	size_t n = strlen(c->here);
+	const char *name = c->found;
+
+	if (!c->n_asks || !w->tell)
+		return;
+	if (strncmp(name, c->here, n) == 0 && name[n] == '/')
+		name += n + 1;
+	buf_put_plain(&line, str_from(name));
+	buf_puts(&line, " asks for more than the default (");
+	narrow_print(c, &line);
+	buf_puts(&line, "): cordon trust, or --policy ");
+	buf_put_plain(&line, str_from(name));
+	w->tell(w->arg, buf_text(&line));
 }
 
 void warn_of_none(const struct warner *w, const struct policy *p)

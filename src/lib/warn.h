@@ -10,9 +10,8 @@ struct warner {
 	void *arg;
 };
 
-/* What a policy that nobody named opens beyond its own folder. */
-void warn_of_found(const struct warner *w, const struct composition *c,
-		   const struct plan_request *r);
+/* What a found policy asks for, and does not get until it is trusted. */
+void warn_of_found(const struct warner *w, const struct composition *c);
 /* What an option asks for and another policy, a ceiling mostly, does not allow. */
 void warn_of_cuts(const struct warner *w, const struct composition *c);
 /* That nothing encloses the command, and who says so. */

@@ -74,8 +74,6 @@ const char *host_addr_block(const struct host_addr *a, unsigned *ret_bits);
 bool host_addr_is_metadata(const struct host_addr *a);
 /* 127.0.0.0/8 and ::1, which a network namespace keeps to itself. */
 bool host_addr_is_loopback(const struct host_addr *a);
-/* Is there one that is not ordinary in a range? */
-bool host_net_has_special(const struct host_addr *net, unsigned bits);
 /* The IPv4 address inside a NAT64, 6to4, Teredo, v4-compatible or v4-mapped one. */
 bool host_addr_unwrap(const struct host_addr *a, struct host_addr *ret);
 

@@ -312,27 +312,3 @@ bool host_addr_is_loopback(const struct host_addr *a)
 
 	return a->is_v6 ? memcmp(a, &v6, sizeof(v6)) == 0 : a->b[0] == 127;
 }
-
-/* A range that carries IPv4 addresses, or holds one that does, may carry any. */
-bool host_net_has_special(const struct host_addr *net, unsigned bits)
-{
-	const struct special *rows = net->is_v6 ? special_v6 : special_v4;
-	size_t n = net->is_v6 ? ARRAY_SIZE(special_v6) : ARRAY_SIZE(special_v4);
-
-	if (host_addr_special(net))
-		return true;
-	if (bits == host_addr_bits(net))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		struct host_addr row = { .is_v6 = net->is_v6 };
-		bool carries = rows[i].carry != CARRY_NONE;
-
-		memcpy(row.b, rows[i].b, sizeof(row.b));
-		/* The last row is all that the others leave. */
-		if (rows[i].bits && (rows[i].name || carries) &&
-		    (rows[i].bits >= bits ? host_addr_in(&row, net, bits)
-					  : carries && host_addr_in(net, &row, rows[i].bits)))
-			return true;
-	}
-	return false;
-}

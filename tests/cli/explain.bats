@@ -235,12 +235,12 @@ by() {
 	mkdir work
 	cd work || return 1
 	printf 'may_lack = ["namespaces", "cgroup"]\n' >cordon.toml
-	out=$("$without" net "$CORDON" explain)
+	out=$("$without" net "$CORDON" explain --policy cordon.toml)
 	has "$(by network.mode)" "seccomp (socket of AF_INET"
 	has_not "$out" "refused on this machine"
 	has "$(by files.write)" "Landlock"
 	out=$("$without" mount "$CORDON" explain --no-policy)
 	has "$out" "refused on this machine: the policy needs mount"
-	out=$("$without" landlock "$CORDON" explain)
+	out=$("$without" landlock "$CORDON" explain --policy cordon.toml)
 	is "$(by files.write)" "mount namespace (bind)"
 }

@@ -8,6 +8,7 @@ load place
 # policy TEXT
 policy() {
 	printf '%s\n' "$1" >"$place/work/cordon.toml"
+	(cd "$place/work" && "$CORDON" trust >"$place/.out")
 }
 
 missing() {

@@ -57,12 +57,14 @@ sys.exit(not (f['net'] and f['tproxy']))"
 	both=(--allowed-domain api.github.com --allowed-domain '*.example.com')
 	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
 	printf -- '---\nnetwork:\n  allowed_domains: [a.example]\n---\n' >harness.md
-	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com **.a.example '
+	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
 	is "$(value network.allow --policy harness.md "${both[@]}")" \
 		'*.example.com **.api.github.com **.a.example '
 	printf 'backend = "process"\n' >cordon.toml
 	is "$(value network.allow "${both[@]}")" '*.example.com **.api.github.com '
-	is "$(value network.protocols "${both[@]}")" 'any '
+	is "$(value network.protocols --policy cordon.toml "${both[@]}")" 'any '
+	# No more than without the policy.
+	is "$(value network.protocols "${both[@]}")" 'http tls '
 	rm cordon.toml
 	is "$(value network.protocols --policy harness.md "${both[@]}")" 'http tls '
 	rm harness.md
@@ -110,7 +112,7 @@ allowed'
 	plan --network public
 	has "$(network)" "network open"
 	printf '[network]\nmode = "public"\nprotocols = ["http", "tls"]\n' >cordon.toml
-	plan
+	plan --policy cordon.toml
 	has "$(network)" "network by name public"
 }
 

@@ -3,7 +3,7 @@ setup() {
 	CORDON=${CORDON:-$BATS_TEST_DIRNAME/../../build/cordon}
 	place=$(mktemp -d)
 	cd "$place" || return 1
-	export HOME=$place XDG_CONFIG_HOME=$place/.config
+	export HOME=$place XDG_CONFIG_HOME=$place/.config XDG_STATE_HOME=$place/.local/state
 }
 
 teardown() {

@@ -1245,139 +1245,132 @@ has_guard() {
 	[ -z "$output" ]
 }
 
-@test "what a policy that nobody named opens is told" {
+# In a folder of its own, with a home.
+trust_place() {
 	export HOME=$BATS_TEST_TMPDIR/home
-	mkdir -p "$HOME" ../beside
-	warned() { grep -q 'warning: .*/cordon.toml, which was found and not named, opens' <<<"$output"; }
-	printf '[files]\nwrite = [".", "~"]\nread = ["/"]\n[env]\npass = ["*"]\n' >cordon.toml
-	run "$cordon" run -- true
-	[ "$status" -eq 0 ]
-	warned
-	grep -qF "opens $HOME (files.write), / (files.read), * (env.pass);" <<<"$output"
-	run "$cordon" run --policy cordon.toml -- true
-	[ -z "$output" ]
-	# Keys, which are only opened by who names them, and programs outside.
-	mkdir -p "$HOME/.ssh" "$HOME/.config/gh"
-	printf '[files]\nread = ["~/.ssh", "~/.config/gh"]\nsockets = ["~/s"]\n' >cordon.toml
-	run "$cordon" run -- true
-	warned
-	for what in "$HOME/.ssh (files.read)" "$HOME/.config/gh (files.read)" "$HOME/s (files.sockets)"; do
-		grep -qF " $what" <<<"$output"
-	done
-	printf '[network]\nmode = "allowlist"\nhost_ports = [5432]\n' >cordon.toml
-	run "$cordon" run -- true
-	warned
-	grep -qF " 5432 (network.host_ports)" <<<"$output"
-	# However much it says, letter by letter, and for later.
-	printf '[files]\nwrite = ["~"]\n[network]\nmode = "allowlist"\nhost_ports = [%s]\n' \
-		"$(seq -s, 9000 9099)" >cordon.toml
-	run "$cordon" run -- true
-	warned
-	grep -qF "opens $HOME (files.write), " <<<"$output"
-	grep -qF " and more; --policy says" <<<"$output"
-	printf '[env]\npass = ["D*", "LC_*"]\n[phase.p.env]\npass = ["*"]\n[phase.q.network]\n' >cordon.toml
-	printf 'mode = "allowlist"\nhost_ports = [5432]\n' >>cordon.toml
-	run "$cordon" run -- true
-	warned
-	grep -qF " opens D* (env.pass), * (env.pass), 5432 (network.host_ports);" <<<"$output"
-	# Whatever lies beyond its own folder.
-	mkdir -p "$HOME/Documents" sub
-	printf '[files]\nread = ["../beside", "~/Documents", "/var/log", "/home", "sub"]\n' >cordon.toml
-	printf '[processes]\ndebug = true\n' >>cordon.toml
-	run "$cordon" run -- true
-	warned
-	for what in "processes to each other (processes.debug = true)" "${PWD%/*}/beside (files.read)" \
-		"$HOME/Documents (files.read)" "/var/log (files.read)" "/home (files.read)"; do
-		grep -qF " $what" <<<"$output"
-	done
-	[[ "$output" != *"/sub ("* ]]
-	# What projects usually say is nothing to be told.
-	printf '[files]\nwrite = ["."]\nread = ["sub", "/opt"]\n' >cordon.toml
-	printf '[env]\npass = ["HOME", "LC_ALL"]\nset = {A = "${HOME}/a"}\n[network]\nmode = "allowlist"\n' >>cordon.toml
-	printf 'allow = ["a.test", "**.b.test:443", "1.1.1.1", "8.0.0.0/8"]\n' >>cordon.toml
-	run "$cordon" run -- true
-	[ -z "$output" ]
-	rm cordon.toml
+	mkdir -p "$HOME/.ssh" sub
+	echo KEY >"$HOME/.ssh/id"
+	unset XDG_STATE_HOME
+	printf '[files]\nwrite = [".", "~/beside"]\nread = ["~/.ssh"]\n[network]\n' >cordon.toml
+	printf 'mode = "allowlist"\nallow = ["a.test", "b.test"]\n' >>cordon.toml
 }
 
-@test "that a policy which nobody named opens the network is told" {
-	export HOME=$BATS_TEST_TMPDIR/home
-	mkdir -p "$HOME/.config/cordon"
-	public="which was found and not named, opens the network (network.mode = public);"
+@test "a policy that is found only narrows, and one line says what it asks for" {
+	trust_place
+	asks="cordon: cordon.toml asks for more than the default (~/beside, ~/.ssh, 2 hosts)"
+	run --separate-stderr "$cordon" run -- sh -c 'cat ~/.ssh/id; mkdir ~/beside/made'
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+	[ "${stderr_lines[0]}" = "$asks: cordon trust, or --policy cordon.toml" ]
+	[ ! -e "$HOME/beside" ]
+	run --separate-stderr "$cordon" run --policy cordon.toml -- sh -c 'cat ~/.ssh/id; mkdir ~/beside/made'
+	[ "$status" -eq 0 ]
+	[ "$output" = KEY ]
+	[ -z "$stderr" ]
+	run -0 "$cordon" explain
+	[[ "$output" == *"files.read "*"$HOME/.ssh "*"cordon.toml:3:9  by default, until cordon trust"* ]]
+	run -0 "$cordon" check cordon.toml
+	[ "$output" = "cordon.toml is not trusted; cordon trust opens: ~/beside, ~/.ssh, 2 hosts" ]
+	# However much it says, nothing is pushed out of sight.
+	printf '[files]\nread = ["~/.ssh"]\nprotect = []\n[env]\npass = [%s]\n[phase.p.network]\nmode = "public"\n' \
+		"$(seq -f '"A%g"' -s, 200)" >cordon.toml
+	run "$cordon" run -- true
+	[ "$output" = "cordon: cordon.toml asks for more than the default (~/.ssh, 3 entries of files.protect, 200 entries of env.pass, phase p: network.mode = \"public\"): cordon trust, or --policy cordon.toml" ]
+	# What narrows holds without a word.
+	printf '[files]\nwrite = ["sub"]\ndeny = ["secret"]\n[env]\npass = ["HOME"]\n[limits]\nprocesses = 9\n' >cordon.toml
+	echo SECRET >secret
+	run --separate-stderr "$cordon" run -- sh -c 'touch here; cat secret; touch sub/made && echo ok'
+	[ "$output" = ok ]
+	[ -e sub/made ] && [ ! -e here ]
+	[[ "$stderr" != *asks* ]]
+	rm -r cordon.toml secret sub
+}
+
+@test "what a dialect opens by its silence it opens when it is trusted" {
+	trust_place
+	rm cordon.toml
 	told() {
-		local output=
 		mkdir -p "$(dirname "$1")"
 		printf '%b' "$2" >"$1"
 		run "$cordon" run -- true
-		rm -r "${1%%/*}"
 		[ "$status" -eq 0 ]
-		[ "$(grep -cF "/$1, $public" <<<"$output")" -eq 1 ]
+		[[ "$output" == "cordon: $1 asks for more than the default ("*'network.mode = "public"'*")"* ]]
+		"$cordon" trust "$1"
+		run "$cordon" run -- true
+		[[ "$output" != *asks* ]]
+		"$cordon" trust --remove
+		rm -r "${1%%/*}"
 	}
-	# By what it says, and by what its dialect means without a word.
-	told cordon.toml '[network]\nmode = "public"\n[phase.p.limits]\nprocesses = 9\n'
+	told cordon.toml '[network]\nmode = "public"\n'
 	told harness.md '---\nname: x\n---\n'
-	told task.toml '[environment]\n'
 	told .harness/config.toml '[sandbox]\nnetwork_access = true\n'
-	# Of a phase alone.
-	told cordon.toml '[phase.p.network]\nmode = "public"\n'
-	# Not where somebody named it, or closed it.
-	printf '[network]\nmode = "public"\n' >cordon.toml
-	run "$cordon" run --policy cordon.toml -- true
-	[ -z "$output" ]
-	run "$cordon" run --network no-network -- true
-	[ -z "$output" ]
-	printf '[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >"$HOME/.config/cordon/cordon.toml"
+	# A task is named, never found.
+	printf '[environment]\n' >task.toml
 	run "$cordon" run -- true
 	[ -z "$output" ]
-	rm cordon.toml "$HOME/.config/cordon/cordon.toml"
+	run -0 "$cordon" explain
+	[[ "$output" != *task.toml* ]]
+	rm -r task.toml sub
 }
 
-@test "ways out beside hosts by name, and variables, are told of a policy that nobody named" {
-	# Of the machine: somebody else runs this, too.
-	local port=$((EUID ? 18081 : 18080))
-	sed "s/PORT/$port/" >cordon.toml <<-'EOF'
-		[network]
-		mode = "allowlist"
-		tls = "name-only"
-		allow = ["*:443", "a.test", "8.8.8.8", "10.1.0.0/16:5432", "127.0.0.1", "fe80::1", "128.0.0.0/2"]
-		udp_allow = ["a.test:5000"]
-		expose = [PORT]
-		[env]
-		pass = ["LANG", "FOO", "FOO_*", "OPENAI_API_KEY"]
-		set = { A = "a${BAR:-x}${HOME}${HF_TOKEN:-}" }
-	EOF
-	run --separate-stderr "$cordon" run -- true
-	[ "$status" -eq 0 ]
-	opened="other names inside TLS (network.tls = name-only), FOO (env.pass), FOO_* (env.pass)"
-	opened+=", \${BAR} (env.set), $port (network.expose), a.test:5000 (network.udp_allow)"
-	opened+=", *:443 (network.allow), 10.1.0.0/16:5432 (network.allow)"
-	opened+=", 127.0.0.1 (network.allow), 128.0.0.0/2 (network.allow), fe80::1 (network.allow);"
-	[[ "$stderr" == *"opens $opened"* ]]
-	# Nor is what is run outside to be left unprotected.
-	printf '[files]\nprotect = ["git", "./a"]\n' >plain.toml
-	cat cordon.toml >>plain.toml
-	mv plain.toml cordon.toml
-	run "$cordon" run -- true
-	[[ "$output" == *', what agent-config holds (files.protect), '* ]]
-	[[ "$output" == *', what shell-rc holds (files.protect);'* ]]
-	# What leads nowhere needs no word; a server inside can be reached all the same.
-	run "$cordon" run --network no-network -- true
-	[[ "$output" == *" \${BAR} (env.set), $port (network.expose), "* ]]
-	[[ "$output" != *"(network.allow)"* ]]
-	rm cordon.toml
+@test "cordon trust: of one path with one text, and of no command inside" {
+	trust_place
+	state=$HOME/.local/state/cordon
+	run -2 "$cordon" trust sub/cordon.toml
+	run -0 "$cordon" trust
+	[ "$output" = "trusted: $PWD/cordon.toml (opens ~/beside, ~/.ssh, 2 hosts)" ]
+	[ "$(stat -c %a "$state/trust")" = 600 ]
+	run -0 "$cordon" trust --list
+	[ "$output" = "$PWD/cordon.toml" ]
+	run --separate-stderr "$cordon" run -- cat "$HOME/.ssh/id"
+	[ "$output" = KEY ]
+	[ -z "$stderr" ]
+	# Not another one below, nor a changed one.
+	cp cordon.toml sub
+	run -0 sh -c 'cd sub && exec "$0" run -- true' "$cordon"
+	[[ "$output" == *"asks for more than the default"* ]]
+	echo >>cordon.toml
+	run --separate-stderr "$cordon" run -- cat "$HOME/.ssh/id"
+	[ -z "$output" ]
+	[[ "${stderr_lines[0]}" == *"asks for more than the default"* ]]
+	# A command inside does not trust for the next run: neither by cordon nor by hand.
+	before=$(cat "$state/trust")
+	for root in "$HOME" "$state" "$HOME/.local"; do
+		run "$cordon" run --no-policy -w . -w "$root" -r "$(dirname "$CORDON")" -- "$CORDON" trust
+		[ "$status" -ne 0 ]
+		run "$cordon" run --no-policy -w . -w "$root" -- sh -c 'echo "$(sha256sum <cordon.toml | cut -d" " -f1) $PWD/cordon.toml" >>~/.local/state/cordon/trust'
+		[ "$status" -ne 0 ]
+		run "$cordon" run --no-policy -w . -w "$root" -- mv "$HOME/.local/state" "$HOME/.local/other"
+		[ "$status" -ne 0 ]
+		[ "$(cat "$state/trust")" = "$before" ]
+	done
+	# The same acts work outside.
+	echo "$(sha256sum <cordon.toml | cut -d' ' -f1) $PWD/cordon.toml" >>"$state/trust"
+	run --separate-stderr "$cordon" run -- cat "$HOME/.ssh/id"
+	[ "$output" = KEY ]
+	run -0 "$cordon" trust --remove
+	run -1 "$cordon" trust --remove
+	run -0 "$cordon" trust --list
+	[ -z "$output" ]
+	# Where the folder is not there yet, the command cannot make it either.
+	rm -r "$HOME/.local"
+	run "$cordon" run --no-policy -w "$HOME" -- sh -c 'mkdir -p ~/.local/state/cordon && echo x >~/.local/state/cordon/trust'
+	[ "$status" -ne 0 ]
+	[ ! -e "$state/trust" ]
+	rm -r cordon.toml sub
 }
 
 @test "names in a policy do not speak to the terminal" {
 	printf '[files]\nwrite = [".", "../\\u001b[2K\\u009b2K\\nrights"]\n' >cordon.toml
-	run "$cordon" run --dry-run -- true $'a\nb'
+	run "$cordon" run --dry-run --policy cordon.toml -- true $'a\nb'
 	[[ "$output" == *'\x1b[2K\x9b2K\nrights'* ]]
 	[[ "$output" != *$'\e'* ]]
 	[ "$(grep -c ^rights <<<"$output")" -eq 1 ]
 	[[ "$output" == *'command    true a\nb'* ]]
 	run "$cordon" run -- true
-	[[ "$output" == *'warning: '*'\x1b[2K\x9b2K\nrights (files.write)'* ]]
+	[[ "$output" == *'asks for more'*'\x1b[2K\x9b2K\nrights)'* ]]
 	[[ "$output" != *$'\e'* ]]
-	rm -r cordon.toml ../*rights
+	rm cordon.toml
 	run "$cordon" run $'--no\xc2\x9b2K\xff' -- true
 	[[ "$output" == *'--no\xc2\x9b2K\xff'* ]]
 }
@@ -1756,7 +1749,7 @@ has_guard() {
 @test "a folder that was closed is not taken for one without a policy" {
 	mkdir -p ws/sub ws/.harness
 	echo SECRET >ws/secret
-	for name in task.toml .harness/config.toml harness.md cordon.toml; do
+	for name in .harness/config.toml harness.md cordon.toml; do
 		# To root no folder is closed, and this is no text of the others.
 		[ "$(id -u)" -ne 0 ] || [ "$name" = cordon.toml ] || continue
 		printf '[files]\nwrite = ["."]\ndeny = ["secret"]\n' >ws/$name
@@ -1986,19 +1979,19 @@ has_guard() {
 	# shellcheck disable=SC2016
 	printf '[env]\nset = { X = "${COMPANY_DATA}" }\n' >cordon.toml
 	export COMPANY_DATA=leaked
-	run "$cordon" run -- env
+	run "$cordon" run --policy cordon.toml -- env
 	[ "$status" -ne 0 ]
 	grep -q 'env.set: X takes \${COMPANY_DATA}' <<<"$output"
 	# shellcheck disable=SC2016
 	for value in '${:-}${COMPANY_DATA}' '${HOME}${COMPANY_DATA:-}' 'a${NONE:-${COMPANY_DATA}}'; do
 		printf '[env]\nset = { X = "%s" }\n' "$value" >cordon.toml
-		run "$cordon" run -- env
+		run "$cordon" run --policy cordon.toml -- env
 		[ "$status" -ne 0 ]
 		[[ "$output" != *leaked* ]]
 	done
 	# shellcheck disable=SC2016
 	printf '[env]\nset = { X = "at ${HOME:-none}" }\n' >cordon.toml
-	run "$cordon" run -- sh -c 'echo "$X"'
+	run "$cordon" run --policy cordon.toml -- sh -c 'echo "$X"'
 	[ "$output" = "at $HOME" ]
 }
 
@@ -3311,20 +3304,18 @@ for a command without any protection" ]
 
 @test "a policy that is found does not turn the cordon off" {
 	mkdir -p .harness
+	inside='test "$(readlink /proc/self/ns/pid)" != "$0"'
+	outside=$(readlink /proc/self/ns/pid)
 	printf '[sandbox]\nenabled = false\n' > .harness/config.toml
-	run "$cordon" run -- true
-	[ "$status" -eq 2 ]
-	grep -q -- --no-sandbox <<<"$output"
+	run "$cordon" run -- sh -c "$inside" "$outside"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *'profile = "unrestricted", backend = "none"'* ]]
 	printf 'backend = "none"\nprofile = "unrestricted"\n' > cordon.toml
-	run "$cordon" run -- true
-	[ "$status" -eq 2 ]
+	run -0 "$cordon" run -- sh -c "$inside" "$outside"
 	# Who names it, or says what it is to be, means it.
-	run "$cordon" run --policy cordon.toml -- true
-	[ "$status" -eq 0 ]
-	run "$cordon" run --no-sandbox -- true
-	[ "$status" -eq 0 ]
-	run "$cordon" run --sandbox process -- true
-	[ "$status" -eq 0 ]
+	run -1 "$cordon" run --policy cordon.toml -- sh -c "$inside" "$outside"
+	run -1 "$cordon" run --no-sandbox -- sh -c "$inside" "$outside"
+	run -0 "$cordon" run --sandbox process -- sh -c "$inside" "$outside"
 }
 
 @test "the command has the caller's CPUs" {

@@ -23,8 +23,11 @@ teardown() {
 	nothing_lives
 }
 
+# By the policy that lies here, if there is one and no option names another.
 start() {
-	"$cordon" session start --name s "$@"
+	local policy=()
+	[[ ! -e cordon.toml || " $* " == *" --policy "* ]] || policy=(--policy cordon.toml)
+	"$cordon" session start --name s "${policy[@]}" "$@"
 }
 
 inside() {
@@ -328,10 +331,20 @@ TOML
 	[ "$(inside sh -c 'ulimit -n')" -gt 16 ]
 }
 
-@test "what a policy that nobody named opens is told where a session starts" {
-	printf '[phase.p.network]\nmode = "public"\n' >cordon.toml
-	run --separate-stderr start
-	[[ "$stderr" == *'which was found and not named, opens the network (network.mode = public);'* ]]
+@test "a session by a policy that is found has what the default gives, and is told" {
+	printf '[phase.p.network]\nmode = "public"\n[phase.q.limits]\nfile_size = "1K"\n' >cordon.toml
+	run --separate-stderr "$cordon" session start --name s
+	[ "$stderr" = 'cordon: cordon.toml asks for more than the default (phase p: network.mode = "public"): cordon trust, or --policy cordon.toml' ]
+	outside=$(readlink /proc/self/ns/net)
+	"$cordon" session phase s p
+	[ "$(inside readlink /proc/self/ns/net)" != "$outside" ]
+	[ "$("$cordon" session status s --json | python3 -c 'import json, sys; print("public" in json.dumps(json.load(sys.stdin)))')" = False ]
+	"$cordon" session phase s q
+	run -153 inside sh -c 'head -c 5000 /dev/zero >big'
+	"$cordon" session phase s
+	# What the operator allows while it lives is allowed, as without the policy.
+	"$cordon" session allow s a.example
+	[[ "$("$cordon" session status s)" == *a.example* ]]
 }
 
 @test "a session that sees everything is refused by name" {
@@ -633,7 +646,7 @@ many() {
 
 @test "--end-leftovers is not for a run" {
 	printf '[phase.shut]\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
-	"$cordon" run -- sh -c 'touch ready; sleep 1000' 3>&- &
+	"$cordon" run --policy cordon.toml -- sh -c 'touch ready; sleep 1000' 3>&- &
 	soon test -e ready
 	soon is_listed
 	run -2 "$cordon" session phase --end-leftovers "$(ls "$live")" shut
@@ -645,7 +658,7 @@ many() {
 @test "phase, allow, network and status work on a run" {
 	has_gate || skip "this machine has no gate for every port"
 	printf '[phase.shut.network]\nmode = "no-network"\n[network]\nmode = "allowlist"\nallow = ["a.test"]\n' >cordon.toml
-	"$cordon" run -- sh -c 'touch ready; sleep 30' 3>&- &
+	"$cordon" run --policy cordon.toml -- sh -c 'touch ready; sleep 30' 3>&- &
 	soon test -e ready
 	soon is_listed
 	id=$(ls "$live")
@@ -656,7 +669,7 @@ many() {
 	run -125 "$cordon" session exec "$id" -- true
 	"$cordon" kill "$id"
 	rm ready
-	"$cordon" run --network no-network -- sh -c 'touch ready; sleep 30' 3>&- &
+	"$cordon" run --policy cordon.toml --network no-network -- sh -c 'touch ready; sleep 30' 3>&- &
 	soon test -e ready
 	soon is_listed
 	run -125 "$cordon" session allow "$(ls "$live")" b.test

@@ -38,10 +38,13 @@ static void enter(void)
 		abort();
 }
 
+static const char *named;	/* the policy of explain_with(); NULL: the one that is found */
+
 static void leave(void)
 {
 	char command[64];
 
+	named = NULL;
 	snprintf(command, sizeof(command), "%s", top);
 	if (chdir("/") < 0)
 		abort();
@@ -91,9 +94,16 @@ static int explain_with(const struct cordon_setting *settings, size_t n, bool di
 	struct cordon_request req = CORDON_REQUEST;
 	struct cordon_answer answer = { 0 };
 	struct cordon_err err = { 0 };
+	char path[128];
+	const char *file = path;
 	int rc;
 
 	req.discover = discover;
+	if (named) {
+		snprintf(path, sizeof(path), "%s/p/%s", top, named);
+		req.files = &file;
+		req.n_files = 1;
+	}
 	req.ceilings = true;
 	req.settings = settings;
 	req.n_settings = n;
@@ -165,6 +175,142 @@ static void test_the_nearest_policy_above_is_found(void)
 	leave();
 }
 
+/* Whatever it asks for, it gives no more than the options without it. */
+static void test_a_found_policy_narrows(void)
+{
+	enter();
+	write_file("cordon.toml",
+		   "profile = \"unrestricted\"\nbackend = \"none\"\nmay_lack = [\"cgroup\"]\n"
+		   "[files]\nwrite = [\"sub\", \"~/q\"]\nread = [\"~/.ssh\"]\nprotect = []\n"
+		   "deny = [\"secret\"]\nsockets = [\"~/s\"]\n[processes]\ndebug = true\n"
+		   "[network]\nmode = \"public\"\ntls = \"name-only\"\nhost_ports = [1]\n"
+		   "expose = [2]\nudp_allow = [\"a:1\"]\n[limits]\nmemory = \"64G\"\n"
+		   "processes = 7\n[env]\npass = [\"*\"]\nset = { A = \"${B}\" }\n"
+		   "[phase.p.network]\nmode = \"allowlist\"\nallow = [\"b\"]\n"
+		   "[phase.p.env]\nset = { C = \"D\" }\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("profile \"worktree\" default\n");
+	HAS("backend \"process\" default\n");
+	HAS("may_lack [] ");
+	HAS("files.write T/p/sub T/p/cordon.toml:5:10\n");
+	HAS_NOT("files.write T/q");
+	HAS_NOT("files.write T/p ");
+	HAS_NOT("files.read T/.ssh");
+	HAS("files.deny T/p/secret ");
+	HAS("files.protect git default\n");
+	HAS("files.protect shell-rc default\n");
+	HAS("files.sockets [] ");
+	HAS("processes.debug false default\n");
+	HAS("network.mode \"no-network\" default\n");
+	HAS("network.tls \"strict\" ");
+	HAS("network.host_ports [] ");
+	HAS("network.expose [] ");
+	HAS("network.udp_allow [] ");
+	HAS("limits.memory \"4G\" default\n");
+	HAS("limits.processes 7 T/p/cordon.toml:20:13\n");
+	HAS_NOT("env.pass * ");
+	HAS("env.pass PATH default\n");
+	HAS("env.set {} ");
+	HAS("phase.p.network.mode \"no-network\" default\n");
+	HAS_NOT("phase.p.network.allow");
+	HAS("phase.p.env.set {} ");
+	CUT("files.read T/.ssh T/p/cordon.toml:6:9 by default, until cordon trust");
+	CUT("files.protect without git T/p/cordon.toml:7:11 by default, until cordon trust");
+	CUT("phase.p.network.allow b ");
+	leave();
+}
+
+/* The options are the operator's, with a found policy as without one. */
+static void test_options_open_beside_a_found_policy(void)
+{
+	enter();
+	write_file("cordon.toml", "[files]\nwrite = [\".\", \"/a\"]\n[network]\n"
+				  "mode = \"allowlist\"\nallow = [\"a.example\", \"b.example\"]\n");
+	is_int(explain(ALLOW("b.example"), ALLOW("c.example"), WRITE("/x"),
+		       { CORDON_ADD, "env.set", "A=2", "--env" }), 0, "%s", why);
+	HAS("network.mode \"allowlist\" ");
+	HAS("network.allow b.example ");
+	HAS("network.allow c.example --allow-host\n");
+	HAS_NOT("network.allow a.example");
+	HAS("files.write /x -w\n");
+	HAS("files.write T/p T/p/cordon.toml:2:10\n");
+	HAS_NOT("files.write /a");
+	HAS("env.set A=2 --env\n");
+	is_int(explain(TIGHTEN("network.mode", "public")), 0, "%s", why);
+	HAS("network.allow a.example T/p/cordon.toml:5:10\n");
+	write_file("cordon.toml", "[network]\nmode = \"public\"\n");
+	is_int(explain(TIGHTEN("network.mode", "public")), 0, "%s", why);
+	HAS("network.mode \"public\" ");
+	is_int(explain(ALLOW("b.example")), 0, "%s", why);
+	HAS("network.mode \"allowlist\" --allow-host\n");
+	leave();
+}
+
+static int ask_trust(const char *file, enum cordon_trust_act act)
+{
+	struct cordon_request req = CORDON_REQUEST;
+	struct cordon_answer answer = { 0 };
+	struct cordon_err err = { 0 };
+	int rc;
+
+	req.discover = true;
+	req.files = &file;
+	req.n_files = file != NULL;
+	rc = cordon_trust(&req, act, &answer, &err);
+	rc = rc < 0 ? rc : answer.yes;
+	squeeze(answer.text ? answer.text : "", said, sizeof(said));
+	squeeze(answer.problems ? answer.problems : err.msg, why, sizeof(why));
+	cordon_answer_release(&answer);
+	return rc;
+}
+
+/* Of exactly this path and text. */
+static void test_a_trusted_policy_opens(void)
+{
+	static const char text[] = "[files]\nread = [\"/a\"]\n";
+
+	enter();
+	setenv("XDG_STATE_HOME", top, 1);
+	is_int(ask_trust(NULL, CORDON_TRUST_ADD), -1, "there is none");
+	is_int(ask_trust("other.toml", CORDON_TRUST_ADD), -1, "no run finds it");
+	write_file("cordon.toml", text);
+	make_dir("sub/.harness");
+	write_file("sub/cordon.toml", text);
+	is_int(ask_trust("cordon.toml", CORDON_TRUST_ADD), 1, "%s", why);
+	is_text(said, "trusted: T/p/cordon.toml (opens /a)\n", "%s", why);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("files.read /a ");
+	/* Again from what stands in its place, and not from what lies below. */
+	if (chdir("sub") < 0)
+		abort();
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("files.read /a ");
+	if (chdir("..") < 0)
+		abort();
+	write_file("cordon.toml", "[files]\nread = [\"/a\"]\n\n");
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("files.read /a ");
+	is_int(ask_trust(NULL, CORDON_TRUST_LIST), 1, "%s", why);
+	is_text(said, "T/p/cordon.toml (has changed: not trusted)\n", "%s", why);
+	write_file("cordon.toml", text);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("files.read /a ");
+	/* A record that others could have written is none. */
+	if (chmod("../cordon/trust", 0622) < 0)
+		abort();
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("files.read /a ");
+	is_int(ask_trust(NULL, CORDON_TRUST_REMOVE), -1, "refused");
+	if (chmod("../cordon/trust", 0600) < 0)
+		abort();
+	is_int(ask_trust(NULL, CORDON_TRUST_REMOVE), 1, "%s", why);
+	is_int(ask_trust(NULL, CORDON_TRUST_REMOVE), 0, "%s", why);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("files.read /a ");
+	unsetenv("XDG_STATE_HOME");
+	leave();
+}
+
 static void test_a_policy_that_others_can_write_is_refused(void)
 {
 	enter();
@@ -233,6 +379,7 @@ static void test_ceilings_cut_every_way_out(void)
 	write_file("cordon.toml", "[network]\nallow = [\"a.good.example\"]\nhost_ports = [5432]\n"
 				  "udp_allow = [\"evil.example:9\"]\ntls = \"name-only\"\n"
 				  "[env]\nset = { CI = \"project\" }\n");
+	named = "cordon.toml";
 	use_ceiling("[network]\nallow = [\"**.good.example\"]\n[env]\nset = { CI = \"mine\" }\n");
 	is_int(explain(ALLOW("a.good.example"), HOST_PORT("99")), 0, "%s", why);
 	HAS("network.allow a.good.example T/p/cordon.toml:2:10\n");
@@ -255,6 +402,7 @@ static void test_ways_out_open_the_network(void)
 	HAS("network.host_ports 5432 --host-port\n");
 	write_file("cordon.toml", "[network]\nmode = \"no-network\"\n[phase.p]\n"
 				  "[phase.q.network]\nmode = \"public\"\n");
+	named = "cordon.toml";
 	is_int(explain(HOST_PORT("5432")), 0, "%s", why);
 	HAS("network.mode \"allowlist\" --host-port\n");
 	HAS("phase.p.network.mode \"allowlist\" --host-port\n");
@@ -271,22 +419,21 @@ static void test_ways_out_open_the_network(void)
 
 static void test_proxies_are_the_operators(void)
 {
-	static const char *const files[] = { "cordon.toml" };
-	struct cordon_request req = CORDON_REQUEST;
-	struct cordon_answer answer = { 0 };
-	struct cordon_err err = { 0 };
-
 	enter();
 	write_file("cordon.toml", "[network]\nupstream_proxy = \"http://${HOME}@evil.example\"\n");
-	is_int(explain_with(NULL, 0, true), -1, "of a project that was found");
-	ok(strstr(why, "T/p/cordon.toml:2:18: network.upstream_proxy is not a project's to say"),
-	   "%s", why);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("network.upstream_proxy");
+	is_int(explain(TIGHTEN("network.mode", "public")), 0, "%s", why);
+	HAS_NOT("network.upstream_proxy");
+	CUT("network.upstream_proxy \"http://${HOME}@evil.example\" T/p/cordon.toml:2:18 by "
+	    "default, until cordon trust");
 	write_file("cordon.toml", "[phase.p.network]\nupstream_proxy = \"http://evil.example\"\n");
-	is_int(explain_with(NULL, 0, true), -1, "in a phase");
-	req.files = files;
-	req.n_files = 1;
-	is_int(cordon_explain(&req, &answer, &err), 0, "of a file that was named");
-	cordon_answer_release(&answer);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS_NOT("phase.p.network.upstream_proxy");
+	named = "cordon.toml";
+	is_int(explain_with(NULL, 0, true), 0, "of a file that was named");
+	HAS("phase.p.network.upstream_proxy \"http://evil.example\"");
+	named = NULL;
 	write_file("cordon.toml", "[network]\nallow = [\"a\"]\n");
 	use_ceiling("[network]\nupstream_proxy = \"http://proxy.example:3128\"\n");
 	is_int(explain_with(NULL, 0, true), 0, "%s", why);
@@ -310,8 +457,13 @@ static void test_sandbox_replaces(void)
 	make_dir(".harness");
 	write_file(".harness/config.toml", "[sandbox]\nenabled = false\n");
 	/* What merely lies there does not turn the cordon off. */
-	is_int(explain_with(NULL, 0, true), -1, "%s", why);
-	is_int(strstr(why, "not a project's to say") != NULL, 1, "%s", why);
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("backend \"process\" default\n");
+	HAS("profile \"worktree\" default\n");
+	CUT("backend \"none\" T/p/.harness/config.toml:1:2 by default, until cordon trust");
+	named = ".harness/config.toml";
+	is_int(explain_with(NULL, 0, true), 0, "%s", why);
+	HAS("backend \"none\" ");
 	is_int(explain(SANDBOX("process")), 0, "%s", why);
 	HAS("backend \"process\" --sandbox\n");
 	HAS("profile \"worktree\" default\n");
@@ -413,6 +565,7 @@ static void test_options_hold_in_phases(void)
 		   "\"26\" }\n[phase.same]\n[phase.closed.network]\nmode = \"no-network\"\n"
 		   "[phase.denies.network]\ndeny = [\"x.example\"]\n"
 		   "[phase.closed.env]\nstrip = [\"Q\"]\n");
+	named = "cordon.toml";
 	is_int(explain(DENY("evil.example"), ALLOW("b.example"),
 		       { CORDON_ADD, "env.strip", "S", "--strip-env" },
 		       { CORDON_ADD, "env.set", "A=2", "--env" },
@@ -583,6 +736,9 @@ int main(void)
 	return tap_run((struct tap_case[]){
 		TAP(test_without_anything_the_default_holds),
 		TAP(test_the_nearest_policy_above_is_found),
+		TAP(test_a_found_policy_narrows),
+		TAP(test_options_open_beside_a_found_policy),
+		TAP(test_a_trusted_policy_opens),
 		TAP(test_a_policy_that_others_can_write_is_refused),
 		TAP(test_ceilings_cut_additions), TAP(test_ceilings_never_widen),
 		TAP(test_ceilings_cut_every_way_out), TAP(test_ways_out_open_the_network),
