@@ -75,7 +75,8 @@ static int fill(struct prover *o, struct cordon_err *err)
 		if (mkdirat(o->dir, dirs[i], 0755) < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot make '%s'", dirs[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		cleanup_fd int dir = openat(o->dir, files[i].dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		cleanup_fd int dir = openat(o->dir, files[i].dir,
+					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (dir < 0)
 			return err_sys(err, CORDON_E_SETUP, "cannot open '%s'", files[i].dir);

@@ -174,6 +174,8 @@ static int use_memory(const struct prove_place *p UNUSED, struct cordon_err *say
 	return 0;
 }
 
+#define COUNT_US	500000
+
 static int make_processes(const struct prove_place *p UNUSED, struct cordon_err *say)
 {
 	pid_t pids[N_CHILDREN];
@@ -190,6 +192,9 @@ static int make_processes(const struct prove_place *p UNUSED, struct cordon_err 
 		else
 			n++;
 	}
+	/* To root no fork is refused without a cgroup: the supervisor counts, and ends the tree. */
+	if (rc == 0)
+		(void)!usleep(COUNT_US);
 	for (int i = 0; i < n; i++) {
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);

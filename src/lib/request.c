@@ -385,6 +385,16 @@ static int list_absent(struct composition *c, struct plan_request *r, struct cor
 	       list_absent_in(c, "/", root_folders, r, err) < 0 ? -1 : 0;
 }
 
+/* What the policy's words name on this disk. */
+static int find_files(struct composition *c, const struct cordon_request *req,
+		      struct plan_request *r, struct cordon_err *err)
+{
+	return find_homes(c, r, err) < 0 || list_policy_files(c, r, err) < 0 ||
+	       list_file_roots(c, r, err) < 0 || list_etc_entries(c, r, err) < 0 ||
+	       git_find(c, r, err) < 0 || held_find(c, r, err) < 0 ||
+	       mounts_find(c, r, err) < 0 || links_find(c, req, r, err) < 0 ? -1 : 0;
+}
+
 int request_read(struct composition *c, const struct cordon_request *req, struct plan_request *ret,
 		struct record *ret_record, struct cordon_err *err)
 {
@@ -404,10 +414,7 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 		return err_nomem(err);
 	/* Not looked for where nothing is blocked. */
 	r.multi_call = c->policy.base.f[F_COMMANDS_BLOCK].n && programs_find_multi_call(r.environ);
-	if (find_homes(c, &r, err) < 0 || list_policy_files(c, &r, err) < 0 ||
-	    list_file_roots(c, &r, err) < 0 || list_etc_entries(c, &r, err) < 0 ||
-	    git_find(c, &r, err) < 0 || held_find(c, &r, err) < 0 || mounts_find(c, &r, err) < 0 ||
-	    links_find(c, req, &r, err) < 0 || read_consent(&r.consent, err) < 0 ||
+	if (find_files(c, req, &r, err) < 0 || read_consent(&r.consent, err) < 0 ||
 	    list_absent(c, &r, err) < 0 ||
 	    request_reroutes(c, req, &r.reroutes, err) < 0 ||
 	    record_find(c, req, &r, ret_record, err) < 0 || find_live_roots(c, &r, err) < 0)
