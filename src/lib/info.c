@@ -11,7 +11,6 @@ static const char *const merge_words[] = {
 	[MERGE_ROOTS] = "what lies inside both",
 	[MERGE_HOSTS] = "what both of them match",
 	[MERGE_JOIN] = "both; the ceiling's value where they differ",
-	[MERGE_SAME] = "must be equal",
 	[MERGE_FIRST] = "the ceiling's; none where a ceiling restricts hosts without naming it",
 };
 static_assert(ARRAY_SIZE(merge_words) == N_FIELD_MERGES, "a merge without words");

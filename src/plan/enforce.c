@@ -28,7 +28,6 @@ static const struct {
 				  "seccomp (no unix socket but pairs)") },
 	{ F_FILES_PRESETS, FILES("mount namespace (bind, read-only; tmpfs)", LL_READS) },
 	{ F_NETWORK_MODE, LEVELS("network namespace", NO_INET) },
-	{ F_NETWORK_LISTEN, LEVELS("network namespace", NO_INET) },
 	{ F_NETWORK_TLS, EACH("nothing leads out") },
 	{ F_NETWORK_PROTOCOLS, EACH("nothing leads out") },
 	{ F_NETWORK_UPSTREAM_PROXY, EACH("nothing leads out") },

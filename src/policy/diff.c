@@ -84,7 +84,6 @@ static int diff_field(struct diff *d, enum field_id id, const struct field_value
 	case MERGE_HOSTS:
 		return diff_items(d, id, b, a, "has ");
 	case MERGE_JOIN:
-	case MERGE_SAME:
 	case MERGE_FIRST:
 		return field_value_eq(id, a, b) ? 0 : diff_value(d, id, b, a);
 	case N_FIELD_MERGES:

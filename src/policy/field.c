@@ -16,7 +16,6 @@ static const char *const profile_words[] = { "unrestricted", "worktree", "wasi",
 static const char *const backend_words[] = { "none", "process", "docker", NULL };
 static const char *const mode_words[] = { "public", "allowlist", "no-network", NULL };
 static const char *const switch_words[] = { "true", "false", NULL };
-static const char *const listen_words[] = { "private", NULL };
 static const char *const tls_words[] = { "name-only", "strict", NULL };
 static const char *const protection_words[] = { "namespaces", "landlock", "cgroup", NULL };
 static const char *const protocol_words[] = { "any", "http", "tls", NULL };
@@ -27,7 +26,6 @@ static_assert(ARRAY_SIZE(profile_words) == N_PROFILES + 1, "profile_words does n
 static_assert(ARRAY_SIZE(backend_words) == N_BACKEND_WORDS + 1, "backend_words does not match");
 static_assert(ARRAY_SIZE(mode_words) == N_NETWORK_MODES + 1, "mode_words does not match");
 static_assert(ARRAY_SIZE(switch_words) == N_SWITCH_WORDS + 1, "switch_words does not match");
-static_assert(ARRAY_SIZE(listen_words) == N_LISTEN_WORDS + 1, "listen_words does not match");
 static_assert(ARRAY_SIZE(tls_words) == N_TLS_WORDS + 1, "tls_words does not match");
 static_assert(ARRAY_SIZE(protocol_words) == N_PROTOCOL_WORDS + 1,
 	      "protocol_words does not match");
@@ -44,7 +42,6 @@ static const struct {
 	[KIND_PROFILE] = { SHAPE_WORD, profile_words, "a profile" },
 	[KIND_BACKEND] = { SHAPE_WORD, backend_words, "a backend" },
 	[KIND_NETWORK_MODE] = { SHAPE_WORD, mode_words, "a network mode" },
-	[KIND_LISTEN] = { SHAPE_WORD, listen_words, "a word" },
 	[KIND_TLS] = { SHAPE_WORD, tls_words, "a word" },
 	[KIND_SWITCH] = { SHAPE_WORD, switch_words, "true or false" },
 	[KIND_SIZE] = { SHAPE_NUMBER, NULL, "a size such as \"512M\", or \"none\"" },
@@ -52,7 +49,6 @@ static const struct {
 	[KIND_DURATION] = { SHAPE_NUMBER, NULL, "a duration such as \"10m\", or \"none\"" },
 	[KIND_CONNECTIONS] = { SHAPE_NUMBER, NULL,
 			       "a whole number from 1 to " TEXT_OF(MAX_CONNECTIONS) },
-	[KIND_TEXT] = { SHAPE_TEXT, NULL, "a text" },
 	[KIND_PROXY] = { SHAPE_TEXT, NULL, "a proxy such as \"http://proxy.example:3128\"" },
 	[KIND_PROTECTIONS] = { SHAPE_LIST, protection_words, "a list of protections" },
 	[KIND_PRESETS] = { SHAPE_LIST, preset_words, "a list of presets" },

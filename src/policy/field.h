@@ -19,7 +19,6 @@ enum field_kind {
 	KIND_PROFILE,
 	KIND_BACKEND,
 	KIND_NETWORK_MODE,
-	KIND_LISTEN,
 	KIND_TLS,
 	KIND_SWITCH,		/* true or false, not in quotes */
 	/* a number; LIMIT_NONE is "none" */
@@ -28,7 +27,6 @@ enum field_kind {
 	KIND_DURATION,
 	KIND_CONNECTIONS,	/* never LIMIT_NONE */
 	/* one text */
-	KIND_TEXT,
 	KIND_PROXY,		/* http://HOST:PORT, perhaps with ${NAME} in it */
 	/* lists */
 	KIND_PROTECTIONS,
@@ -49,7 +47,7 @@ enum field_kind {
 	N_FIELD_KINDS
 };
 
-/* How two values become one.  Except for JOIN, SAME and FIRST the order of the
+/* How two values become one.  Except for JOIN and FIRST the order of the
  * two does not matter. */
 enum field_merge {
 	MERGE_STRICTEST,	/* the word that allows less */
@@ -59,7 +57,6 @@ enum field_merge {
 	MERGE_ROOTS,		/* by containment of paths */
 	MERGE_HOSTS,		/* by what both patterns match */
 	MERGE_JOIN,		/* both; the first one's value where they differ */
-	MERGE_SAME,		/* equal, or an error */
 	MERGE_FIRST,		/* the first one's; without it the second one's, unless the
 				 * first restricts the network */
 	N_FIELD_MERGES
@@ -113,7 +110,6 @@ enum profile {
 enum backend_word { BACKEND_NONE, BACKEND_PROCESS, BACKEND_DOCKER, N_BACKEND_WORDS };
 enum network_mode { NETWORK_PUBLIC, NETWORK_ALLOWLIST, NETWORK_NONE, N_NETWORK_MODES };
 enum switch_word { SWITCH_TRUE, SWITCH_FALSE, N_SWITCH_WORDS };
-enum listen_word { LISTEN_PRIVATE, N_LISTEN_WORDS };
 enum tls_word { TLS_NAME_ONLY, TLS_STRICT, N_TLS_WORDS };
 enum protocol_word { PROTOCOL_ANY, PROTOCOL_HTTP, PROTOCOL_TLS, N_PROTOCOL_WORDS };
 enum protection {

@@ -234,18 +234,6 @@ static int merge_join(struct merge *m, const struct field_value *a, const struct
 	return finish_list(m, ret);
 }
 
-static int merge_same(struct merge *m, const struct field_value *a, const struct field_value *b,
-		      struct field_value *ret)
-{
-	if (!str_eq(a->text, b->text))
-		return err_set(m->err, CORDON_E_POLICY,
-			       "%s is '%.*s' in one policy and '%.*s' in the other; they cannot be "
-			       "composed",
-			       fields[m->id].key, STR_FMT(a->text), STR_FMT(b->text));
-	*ret = *a;
-	return 0;
-}
-
 static int merge_first(struct merge *m, const struct field_value *a, const struct field_value *b,
 		       struct field_value *ret)
 {
@@ -261,7 +249,6 @@ static merge_fn *const merges[] = {
 	[MERGE_ROOTS] = merge_common,
 	[MERGE_HOSTS] = merge_hosts,
 	[MERGE_JOIN] = merge_join,
-	[MERGE_SAME] = merge_same,
 	[MERGE_FIRST] = merge_first,
 };
 static_assert(ARRAY_SIZE(merges) == N_FIELD_MERGES, "a merge without a function");

@@ -286,7 +286,8 @@ static void read_text(struct reader *r, const struct value *table, const char *w
 		return;
 	}
 	*ret = v->string;
-	*ret_at = reader_at(r, v);
+	if (ret_at)
+		*ret_at = reader_at(r, v);
 }
 
 static void read_env(struct reader *r, const struct value *table, const char *where,
@@ -575,7 +576,7 @@ static void read_environment(struct reader *r, const struct value *table, const 
 	read_tpu(r, table, "tpu", e);
 	read_tpu(r, table, "tpus", e);
 	read_text(r, table, where, "os", &e->os, &e->os_at);
-	read_text(r, table, where, "docker_image", &e->docker_image, &e->docker_image_at);
+	read_text(r, table, where, "docker_image", &e->docker_image, NULL);
 	read_env(r, table, where, &e->env);
 	read_keep_processes(r, table, where, e);
 	read_text(r, table, where, "workdir", &e->workdir, &e->workdir_at);

@@ -56,7 +56,6 @@ struct task_environment {
 	struct str docker_image, os;	/* empty: not written */
 	struct place os_at, tpu_at;
 	bool tpu;			/* it wants one */
-	struct place docker_image_at;
 	struct task_number allow_internet;	/* the older spelling of a mode: 0 or 1 */
 	struct task_env env;
 	bool ends_processes;		/* keep_processes = false: those of a phase, with it */

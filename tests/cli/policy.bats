@@ -109,15 +109,6 @@ memory = "1G"'
 	END
 }
 
-@test "intersect: what cannot be composed is exit 1" {
-	printf '[docker]\nimage = "a"\n' >a.toml
-	printf '[docker]\nimage = "b"\n' >b.toml
-	cordon policy intersect a.toml b.toml
-	is "$status" 1
-	is "$out" ""
-	is "$err" "docker.image is 'a' in one policy and 'b' in the other; they cannot be composed"
-}
-
 @test "diff: in words, both ways; equal is exit 0" {
 	printf '[limits]\nmemory = "1G"\n' >a.toml
 	printf '[limits]\nmemory = "2G"\n[network]\nmode = "no-network"\n' >b.toml

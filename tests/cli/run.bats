@@ -2487,7 +2487,7 @@ print(subprocess.run(['$cordon', 'run', '--', 'readlink', '/proc/self/fd/0'],
 		'limits.processes = 9' 'limits.disk = "1G"' 'commands.block = ["id"]' \
 		'files.presets = []' 'files.presets = ["system_runtime"]' 'files.sockets = []' \
 		'processes.debug = false' 'network.udp_allow = []' 'network.host_ports = [80]' \
-		'network.expose = []' 'network.listen = "private"' 'network.tls = "strict"' \
+		'network.expose = []' 'network.tls = "strict"' \
 		'network.connections = 3'; do
 		echo "$asked" >"$ceiling"
 		run -125 "$cordon" run --no-sandbox -- touch ran

@@ -261,8 +261,7 @@ static void test_defaults_are_valid(void)
 
 	ok(read_defaults(&r) == 0 && !d.n, "read");
 	for (int id = 0; id < N_FIELDS; id++) {
-		bool open = id == F_NETWORK_ALLOW || id == F_NETWORK_UPSTREAM_PROXY ||
-			    id == F_DOCKER_IMAGE;
+		bool open = id == F_NETWORK_ALLOW || id == F_NETWORK_UPSTREAM_PROXY;
 
 		is_int(p.base.f[id].set, !open, "%s", fields[id].key);
 		is_int(p.phases[0].section.f[id].set,

@@ -53,7 +53,7 @@ static void test_texts_become_policies(void)
 		  "[verifier]\nenv.B = \"2\"\n",
 		  "[network]\nmode = \"public\"\n\n[limits]\nmemory = \"512M\"\ncpus = 2\ndisk = "
 		  "\"2G\"\n\n"
-		  "[env]\nset = { A = \"${X:-d}\" }\n\n[docker]\nimage = \"img\"\n"
+		  "[env]\nset = { A = \"${X:-d}\" }\n"
 		  "\n[phase.agent.network]\nmode = \"no-network\"\n"
 		  "\n[phase.agent.limits]\ntimeout = \"1500ms\"\n" VERIFIER
 		  "\n[phase.verifier.env]\nset = { A = \"${X:-d}\", B = \"2\" }\n" },
@@ -95,11 +95,6 @@ static void test_what_a_policy_cannot_hold_is_refused(void)
 		  "and would be ignored in a task\n" },
 		{ "[environment]\ngpus = 1\n",
 		  "t:2:8: environment.gpus: a cordon has no GPUs to give; write 0 or remove it\n" },
-		{ "[environment]\ndocker_image = \"a\"\n[verifier.environment]\ndocker_image = "
-		  "\"b\"\n",
-		  "t:4:16: verifier.environment.docker_image: a policy has one image; write the "
-		  "one of "
-		  "[environment]\n" },
 		{ "[environment]\nenv = { \"a-b\" = \"1\" }\n",
 		  "t:2:9: 'a-b' in env.set is no variable's name; write letters, digits and _\n" },
 	};

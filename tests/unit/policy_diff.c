@@ -47,9 +47,6 @@ static const struct {
 	{ "[env]\nset = { A = \"1\" }", "",
 	  "B allows more: env.set is nothing, not A=1\nA allows more: env.set is A=1, not "
 	  "nothing\n" },
-	{ "[docker]\nimage = \"a\"", "",
-	  "B allows more: docker.image is nothing, not a\n"
-	  "A allows more: docker.image is a, not nothing\n" },
 	{ "[phase.p.limits]\nmemory = \"1G\"", "",
 	  "B allows more: phase p: limits.memory is 4G, not 1G\n" },
 	{ "[files]\ndeny = [\"/\\u001b[2J\"]", "",

@@ -12,7 +12,7 @@ static const char everything[] =
 	"[network]\nmode = \"allowlist\"\n"
 	"allow = [\"a.example\", \"**.b.example:443\", \"10.1.0.0/16:5432\", "
 	"\"[2001:db8::1]:1-9\"]\n"
-	"deny = [\"*:25\", \"x.b.example\"]\nlisten = \"private\"\nexpose = [8080]\n"
+	"deny = [\"*:25\", \"x.b.example\"]\nexpose = [8080]\n"
 	"host_ports = [5432]\nudp_allow = [\"ntp.example:123\", \"[2001:db8::2]:53124\"]\n"
 	"tls = \"name-only\"\nprotocols = [\"http\", \"tls\"]\n"
 	"upstream_proxy = \"http://${U}:${P}@proxy.example:3128\"\n"
@@ -23,7 +23,6 @@ static const char everything[] =
 	"[env]\npass = [\"HOME\", \"LC_*\"]\nset = { CI = \"1\", X = \"y z\" }\n"
 	"strip = [\"*_TOKEN\"]\n\n"
 	"[commands]\nblock = [\"curl\", \"rm -rf /\"]\n\n"
-	"[docker]\nimage = \"python:3.12-slim\"\n\n"
 	"[phase.agent.network]\nmode = \"no-network\"\n\n"
 	"[phase.\"of many words\"]\n\n"
 	"[phase.verifier.limits]\nmemory = \"1G\"\n\n"
@@ -62,7 +61,6 @@ static void test_strings(void)
 		"[phase.\"a.b\"]\n[phase.\"\\u001b[2J\"]\n[phase.'\"']\n[phase.\"ü\"]\n[phase.9-_]"
 		"\n",
 		"[commands]\nblock = [\"echo 'a  b'\", \"x \\\"y z\\\"\"]\n",
-		"[docker]\nimage = \"a \\\"b\\\"\"\n",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -115,8 +115,6 @@ static void put_network(struct buf *out, const char *prefix)
 		put_word(out, "mode", modes);
 	if (one_in(3))
 		put_list(out, "deny", hosts, 3);
-	if (one_in(5))
-		buf_puts(out, "listen = \"private\"\n");
 	if (one_in(4))
 		buf_printf(out, "expose = [%u, 8080, %u]\n", 1 + below(3), 1 + below(65535));
 	if (one_in(4))
@@ -191,8 +189,6 @@ static void put_policy(struct buf *out)
 		buf_puts(out, "[commands]\n");
 		put_list(out, "block", commands, 3);
 	}
-	if (one_in(8))
-		buf_printf(out, "[docker]\nimage = \"i%u\"\n", below(2));
 	for (size_t i = 0; phases[i]; i++) {
 		char prefix[64];
 
@@ -436,8 +432,6 @@ static bool is_within(enum field_id id, const struct field_value *a, const struc
 		return kind == KIND_DENY_HOSTS || has_all(a, kind, ab);
 	case MERGE_COMMON:
 		return kind == KIND_ENV_NAMES || kind == KIND_PROTOCOLS || has_all(ab, kind, a);
-	case MERGE_SAME:
-		return str_eq(a->text, ab->text);
 	default:
 		return true;
 	}

@@ -130,8 +130,8 @@ static void put_env(struct reader *r, struct section *s, const struct task_env *
 	}
 }
 
-static void check_environment(struct reader *r, const struct task *t,
-			      const struct task_environment *e, const char *where)
+static void check_environment(struct reader *r, const struct task_environment *e,
+			      const char *where)
 {
 	if (e->gpus.set && e->gpus.value > 0)
 		diag_error(r->diags, e->gpus.at,
@@ -143,11 +143,6 @@ static void check_environment(struct reader *r, const struct task *t,
 		diag_error(r->diags, e->os_at,
 			   "%s.os is '%.*s', and a cordon runs Linux; write \"linux\" or remove it",
 			   where, STR_FMT(e->os));
-	if (e->docker_image.n && !str_eq(e->docker_image, t->environment.docker_image))
-		diag_error(
-			r->diags, e->docker_image_at,
-			"%s.docker_image: a policy has one image; write the one of [environment]",
-			where);
 }
 
 static struct phase *add_phase(struct reader *r, const struct task_step *step, const char *what,
@@ -247,13 +242,10 @@ void harbor_put_task(struct reader *r, const struct task *t)
 	put_network(r, base, &t->environment.network);
 	put_limits(r, base, &t->environment, NULL);
 	put_env(r, base, layers);
-	if (t->environment.docker_image.n)
-		read_field_text(r, base, F_DOCKER_IMAGE, t->environment.docker_image,
-				t->environment.docker_image_at);
-	check_environment(r, t, &t->environment, "environment");
-	check_environment(r, t, &t->verifier.environment, "verifier.environment");
+	check_environment(r, &t->environment, "environment");
+	check_environment(r, &t->verifier.environment, "verifier.environment");
 	for (size_t i = 0; i < t->n_steps; i++)
-		check_environment(r, t, &t->steps[i].verifier.environment,
+		check_environment(r, &t->steps[i].verifier.environment,
 				  "steps.verifier.environment");
 	/* A phase repeats what it takes over, and would repeat its problems.
 	 * Step 0 stands for the task itself. */

@@ -189,8 +189,9 @@ static void openharness_read(struct reader *r, const struct value *root)
 	read_list(r, value_find(sandbox, "blocked_commands"), "blocked_commands", F_COMMANDS_BLOCK);
 	read_list(r, value_find(sandbox, "env_passthrough"), "env_passthrough", F_ENV_PASS);
 	read_list(r, value_find(sandbox, "strip_env"), "strip_env", F_ENV_STRIP);
-	if (image && read_expect(r, image, VALUE_STRING, "docker_image"))
-		read_field(r, &r->policy->base, F_DOCKER_IMAGE, image);
+	/* Only mode = "docker" would start it. */
+	if (image)
+		(void)read_expect(r, image, VALUE_STRING, "docker_image");
 }
 
 const struct dialect dialect_openharness = {
