@@ -131,8 +131,7 @@ static void test_each_form_of_a_name(void)
 		/* of a program that no list knows */
 		"MYAPP_TOKEN", "MYAPP_KEY", "MYAPP_SECRET_OLD", "X_PASS", "X_PAT", "X_PWD", "KEY",
 		"X_KEYS", "X_TOKENS", "X_SECRETS", "X_WEBHOOK", "AUTH", "X_MNEMONIC",
-		"X_PASSPHRASE",
-		"X_CREDENTIALS", "MYPASSWORD", "MYPASSWD", "X_ASKPASS_2",
+		"X_PASSPHRASE", "X_CREDENTIALS", "MYPASSWORD", "MYPASSWD", "X_ASKPASS_2",
 		/* in other letters, with digits */
 		"openai_api_key", "openai.api-key", "MyApp_Token", "OPENAI_API_KEY2", "TOKEN_2",
 		"SSH_AUTH_SOCK",
