@@ -10,7 +10,7 @@
 #define MAX_SOURCE_BYTES	(16u << 20)	/* one policy file */
 #define MAX_TEXT_DEPTH		64		/* nesting of a policy text */
 #define MAX_TEXT_NODES		(2u << 20)	/* values in one policy text */
-#define MAX_TEXT_CONTAINERS	(1u << 16)	/* tables and arrays; jansson pays 250 bytes each */
+#define MAX_TEXT_CONTAINERS	(1u << 16)	/* tables and arrays */
 #define MAX_ARENA_BYTES		(512u << 20)	/* one policy with all it points to */
 #define MAX_DIAGS		64		/* problems reported in one go */
 #define MAX_DIAG_BYTES		1024		/* one of them */

@@ -1,6 +1,8 @@
 /* What the readers share; see cursor_priv.h. */
 #include "text/cursor_priv.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 
 int text_check_size(const struct source *src, struct cordon_err *err)
@@ -95,4 +97,47 @@ struct shown text_show(struct str s)
 	}
 	out.text[used] = '\0';
 	return out;
+}
+
+/* The slot of the key of member `i`: free (0), or of an equal key (its number
+ * from 1). */
+static unsigned *slot_of(unsigned *slots, size_t cap, const struct member *members, size_t i)
+{
+	uint64_t seed = (uint64_t)(uintptr_t)slots;	/* differs from run to run */
+	size_t at = str_hash(members[i].key, seed) & (cap - 1);
+
+	while (slots[at] && !str_eq(members[slots[at] - 1].key, members[i].key))
+		at = (at + 1) & (cap - 1);
+	return &slots[at];
+}
+
+static void free_slots(unsigned **slots)
+{
+	free(*slots);
+}
+
+/* A table has all of its keys when this is called, so numbers of four bytes
+ * do for an index: a struct map would take twenty times as much. */
+int text_check_keys(const struct member *members, size_t n, struct cordon_err *err)
+{
+	__attribute__((cleanup(free_slots))) unsigned *slots = NULL;
+	size_t cap = 4;
+
+	if (n < 2)
+		return 0;
+	while (cap < 2 * n)
+		cap *= 2;
+	slots = calloc(cap, sizeof(*slots));
+	if (!slots)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		unsigned *slot = slot_of(slots, cap, members, i);
+
+		if (*slot)
+			return err_at(err, members[i].line, members[i].col,
+				      "the key '%s' is written twice; remove one",
+				      text_show(members[i].key).text);
+		*slot = (unsigned)i + 1;
+	}
+	return 0;
 }

@@ -57,6 +57,9 @@ bool text_has_bom(struct str text);
 /* Is it UTF-8 and within the rule?  Lines are counted from 1. */
 int text_check_chars(struct str text, enum text_rule rule, struct cordon_err *err) MUST_USE;
 
+/* Does no key of a table stand in it twice? */
+int text_check_keys(const struct member *members, size_t n, struct cordon_err *err) MUST_USE;
+
 /* A piece of the text for a message: short, whole characters, and nothing in
  * it that a terminal would obey.  For `"'%s'", text_show(key).text`. */
 struct shown {

@@ -185,51 +185,6 @@ static int read_scalar(struct yaml_reader *r, const yaml_event_t *event, struct 
 	return ret->kind == VALUE_STRING ? copy_text(r, &ret->string) : 0;
 }
 
-static int refuse_twice(struct yaml_reader *r, const struct member *again)
-{
-	return err_at(r->err, again->line, again->col, "the key '%s' is written twice; remove one",
-		      text_show(again->key).text);
-}
-
-/* The slot of the key of member `i`: free (0), or of an equal key (its number
- * from 1). */
-static unsigned *slot_of(unsigned *slots, size_t cap, const struct member *members, size_t i)
-{
-	uint64_t seed = (uint64_t)(uintptr_t)slots;	/* differs from run to run */
-	size_t at = str_hash(members[i].key, seed) & (cap - 1);
-
-	while (slots[at] && !str_eq(members[slots[at] - 1].key, members[i].key))
-		at = (at + 1) & (cap - 1);
-	return &slots[at];
-}
-
-static void free_slots(unsigned **slots)
-{
-	free(*slots);
-}
-
-/* A mapping has all of its keys when this is called, so numbers of four bytes
- * do for an index: a struct map would take twenty times as much. */
-static int check_keys(struct yaml_reader *r, const struct member *members, size_t n)
-{
-	__attribute__((cleanup(free_slots))) unsigned *slots = NULL;
-	size_t cap = 4;
-
-	while (cap < 2 * n)
-		cap *= 2;
-	slots = calloc(cap, sizeof(*slots));
-	if (!slots)
-		return err_nomem(r->err);
-	for (size_t i = 0; i < n; i++) {
-		unsigned *slot = slot_of(slots, cap, members, i);
-
-		if (*slot)
-			return refuse_twice(r, &members[i]);
-		*slot = (unsigned)i + 1;
-	}
-	return 0;
-}
-
 static int read_node(struct yaml_reader *r, const yaml_event_t *event, unsigned depth,
 		     struct value *ret);
 
@@ -273,7 +228,7 @@ static int read_mapping(struct yaml_reader *r, unsigned depth, struct value *ret
 	if (pile_take(&r->members, base, r->arena, &members, r->err) < 0)
 		return -1;
 	ret->table.members = members;
-	return check_keys(r, ret->table.members, ret->table.n);
+	return text_check_keys(ret->table.members, ret->table.n, r->err);
 }
 
 static int read_sequence(struct yaml_reader *r, unsigned depth, struct value *ret)

@@ -1,6 +1,5 @@
 /* The writer of the audit log: batches, whole lines, nothing waited for, and
  * nothing lost in silence. */
-#include <jansson.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,6 +7,8 @@
 
 #include "audit/log.h"
 #include "base/fd.h"
+#include "base/limits.h"
+#include "read_json.h"
 #include "tap.h"
 
 static char folder[64];
@@ -56,14 +57,14 @@ struct seen {
 	size_t refusals, connections, questions;
 };
 
-static size_t number(const json_t *j, const char *key)
+static size_t number(const struct value *j, const char *key)
 {
-	return (size_t)json_integer_value(json_object_get(j, key));
+	return (size_t)json_int(j, key);
 }
 
-static void add_lost(const json_t *j, struct seen *s)
+static void add_lost(const struct value *j, struct seen *s)
 {
-	if (!json_object_get(j, "count"))
+	if (!value_find(j, "count"))
 		return;
 	s->n_lost++;
 	s->last_count = number(j, "seq");
@@ -79,22 +80,21 @@ static void read_lines(FILE *f, const char *run_id, struct seen *s)
 	size_t cap = 0;
 
 	while (getline(&line, &cap, f) > 0) {
-		json_error_t why;
-		json_t *j = json_loads(line, JSON_REJECT_DUPLICATES, &why);
+		cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+		struct value *j = read_json(&a, str_from(line));
 		size_t seq;
 
 		if (!j) {
 			s->not_json += line[0] != '\n';
 			continue;
 		}
-		if (strcmp(json_string_value(json_object_get(j, "run_id")), run_id) == 0) {
+		if (strcmp(json_text(&a, j, "run_id"), run_id) == 0) {
 			s->lines++;
-			seq = (size_t)json_integer_value(json_object_get(j, "seq"));
+			seq = number(j, "seq");
 			s->gaps += seq - s->last_seq - 1;
 			s->last_seq = seq;
 			add_lost(j, s);
 		}
-		json_decref(j);
 	}
 	free(line);
 }

@@ -1,7 +1,8 @@
 /* What a run tells: into its result, for people, and into the log. */
-#include <jansson.h>
-
+#include "base/limits.h"
 #include "super/report.h"
+
+#include "read_json.h"
 #include "tap.h"
 
 static struct run_result res;
@@ -141,44 +142,45 @@ static void test_flood(void)
 	run_result_release(&res);
 }
 
-static json_t *result_json(void)
+static struct value *result_json(struct arena *a)
 {
 	struct plan plan = { .backend = "process", .profile = "worktree" };
 	cleanup_buf struct buf out = BUF(1 << 22);
 	struct json_out j = { .out = &out };
-	json_t *read;
+	struct value *read;
 
 	run_result_print(&res, &plan, &j);
-	read = json_loadb(out.data, out.n, JSON_REJECT_DUPLICATES, NULL);
+	read = read_json(a, (struct str){ out.data, out.n });
 	ok(read != NULL, "JSON");
 	return read;
 }
 
 static void test_in_json(void)
 {
+	cleanup_arena struct arena a = ARENA(MAX_ARENA_BYTES);
+	const struct value *j, *d, *port;
 	char name[64];
-	json_t *j, *d;
 
 	run_result_init(&res);
 	res.started = true;
 	say(GATE_DENIED, "evil.test", 0, "no", "hint");
-	j = result_json();
-	d = json_array_get(json_object_get(j, "denials"), 0);
-	ok(json_is_null(json_object_get(d, "port")), "no port");
-	is_text(json_string_value(json_object_get(d, "host")), "evil.test", "host");
-	is_text(json_string_value(json_object_get(d, "kind")), "network", "kind");
-	ok(!json_object_get(j, "denials_left_out") && !json_object_get(j, "audit"),
+	j = result_json(&a);
+	ok(json_size(j, "denials") == 1, "one denial");
+	d = &value_find(j, "denials")->array.items[0];
+	port = value_find(d, "port");
+	ok(port && port->kind == VALUE_NULL, "no port");
+	is_text(json_text(&a, d, "host"), "evil.test", "host");
+	is_text(json_text(&a, d, "kind"), "network", "kind");
+	ok(!value_find(j, "denials_left_out") && !value_find(j, "audit"),
 	   "no key of our own while all is told");
-	json_decref(j);
 	for (int i = 0; i < MAX_DENIALS + 9; i++) {
 		snprintf(name, sizeof(name), "h%d.test", i);
 		say(GATE_DENIED, name, 443, "no", "hint");
 		say(GATE_DENIED, name, 443, "no", "hint");
 	}
-	j = result_json();
-	is_int(json_array_size(json_object_get(j, "denials")), MAX_DENIALS, "as many as fit");
-	is_int(json_integer_value(json_object_get(j, "denials_left_out")), 20, "and the rest");
-	json_decref(j);
+	j = result_json(&a);
+	is_int(json_size(j, "denials"), MAX_DENIALS, "as many as fit");
+	is_int(json_int(j, "denials_left_out"), 20, "and the rest");
 	is_int(denials_count(&res.denials), 1 + 2 * (MAX_DENIALS + 9), "all are counted");
 	run_result_release(&res);
 }
