@@ -31,13 +31,12 @@ static int compose_without(struct composition *c, const struct cordon_request *r
 	return rc;
 }
 
-/* A variable to set, a proxy and an image are no grants that an intersection could cut:
- * the default has none, so none of a found policy holds. */
+/* A variable to set and a proxy are no grants that an intersection could cut: the default
+ * has none, so none of a found policy holds. */
 static void take_words(struct section *s, const struct section *from)
 {
 	for (int id = 0; id < N_FIELDS; id++)
-		if (fields[id].merge == MERGE_JOIN || fields[id].merge == MERGE_SAME ||
-		    fields[id].merge == MERGE_FIRST)
+		if (fields[id].merge == MERGE_JOIN || fields[id].merge == MERGE_FIRST)
 			s->f[id] = from->f[id];
 }
 
