@@ -40,6 +40,31 @@ static void take_words(struct section *s, const struct section *from)
 			s->f[id] = from->f[id];
 }
 
+/* A root that both name is the operator's: what is masked or kept from being written by
+ * default depends on it. */
+static int take_roots(struct composition *c, struct section *s, const struct section *from)
+{
+	static const enum field_id ids[] = { F_FILES_WRITE, F_FILES_READ, F_FILES_PROTECT };
+
+	for (size_t n = 0; n < ARRAY_SIZE(ids); n++) {
+		const struct field_value *own = &from->f[ids[n]];
+		struct field_value *v = &s->f[ids[n]];
+		struct item *items = arena_new(&c->arena, v->n + 1, sizeof(*items));
+
+		if (!items)
+			return -1;
+		for (size_t i = 0, k = 0; i < v->n; i++) {
+			while (k < own->n && str_cmp(own->items[k].text, v->items[i].text) < 0)
+				k++;
+			items[i] = k < own->n && str_eq(own->items[k].text, v->items[i].text) ?
+				   own->items[k] : v->items[i];
+		}
+		v->items = items;
+		v->cap = v->n;
+	}
+	return 0;
+}
+
 /* A default that won over a wider value is no value of the policy: a later setting
  * replaces it as if the policy had not named the field. */
 static void unset_defaults(struct section *s)
@@ -91,7 +116,8 @@ static int add_lost_items(const struct loss *l, enum field_id id, const struct f
 		while (k < in->n && item_cmp(kind, &in->items[k], item) < 0)
 			k++;
 		if ((k < in->n && item_cmp(kind, &in->items[k], item) == 0) ||
-		    print_skips(l->before, id, item))
+		    print_skips(l->before, id, item) ||
+		    (id == F_FILES_PROTECT && str_is(item->value, READ_ROOT_NOTE)))
 			continue;
 		if (item_text(kind, item, &l->c->arena, &text) < 0)
 			return -1;
@@ -172,7 +198,7 @@ int narrow_policy(struct composition *c, const struct cordon_request *req)
 	if (policy_tighten(&c->policy, &without, NULL, &err) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "%s", err.msg);
 	c->first_ask = c->cuts.n;
-	if (add_all_lost(c, &before) < 0)
+	if (take_roots(c, &c->policy.base, &without.base) < 0 || add_all_lost(c, &before) < 0)
 		return diag_error(&c->diags, (struct place){ 0 }, "out of memory");
 	c->n_asks = c->cuts.n - c->first_ask;
 	unset_defaults(&c->policy.base);

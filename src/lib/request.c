@@ -405,6 +405,7 @@ int request_read(struct composition *c, const struct cordon_request *req, struct
 		.uid = geteuid(),
 		.gid = getegid(),
 		.named_roots = c->named_roots,
+		.untrusted = c->untrusted ? c->found : NULL,
 		.ceilings = c->ceilings,
 		.n_ceilings = c->n_ceilings,
 		.n_reroutes = req->n_connect_to,

@@ -51,6 +51,9 @@ struct plan_request {
 	uid_t uid;
 	gid_t gid;
 	const char *name_servers;	/* what /etc/resolv.conf says, where it leads out of /etc */
+	/* The found policy that is not trusted, or NULL: a root that it names is not named by
+	 * the operator. */
+	const char *untrusted;
 	struct plan_paths policy_files;		/* absolute; stay unwritable, and unmade */
 	const char *live_root;		/* the folder of live runs; absolute */
 	bool live_is_link;		/* then nobody uses it */

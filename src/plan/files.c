@@ -302,20 +302,40 @@ static void add_root(struct files *f, enum plan_mount_kind kind, const char *pat
 	add_access_to(f, m, kind == MOUNT_RO ? LL_READ : LL_WRITE);
 }
 
-/* Somebody said what it is: a policy, or an option. */
-static bool is_named(const struct files *f, const struct item *root)
+/* By an option, or in a policy that is named or trusted. */
+static bool is_said(const struct files *f, const struct item *item)
 {
-	const struct plan_paths *named = &f->request->named_roots;
+	const char *file = item->at.file, *untrusted = f->request->untrusted;
+
+	return !file || (strcmp(file, "default") != 0 &&
+			 (!untrusted || strcmp(file, untrusted) != 0));
+}
+
+static bool has_path(const struct plan_paths *list, struct str path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (str_is(path, list->paths[i]))
+			return true;
+	return false;
+}
+
+/* Said to be read, where a writable root holds it: itself, or one above it. */
+static bool is_read_within(const struct files *f, const struct item *root, bool itself)
+{
 	const struct field_value *held = files_list(f, F_FILES_PROTECT);
 
-	for (size_t i = 0; i < named->n; i++)
-		if (strcmp(named->paths[i], root->text.s) == 0)
-			return true;
 	for (size_t i = 0; i < held->n; i++)
-		if (str_is(held->items[i].value, READ_ROOT_NOTE) &&
-		    path_within(root->text.s, held->items[i].text.s))
+		if (str_is(held->items[i].value, READ_ROOT_NOTE) && is_said(f, &held->items[i]) &&
+		    (itself ? str_eq(root->text, held->items[i].text)
+			    : path_within(root->text.s, held->items[i].text.s)))
 			return true;
-	return !root->at.file || strcmp(root->at.file, "default") != 0;
+	return false;
+}
+
+bool files_is_named(const struct files *f, const struct item *root)
+{
+	return is_said(f, root) || has_path(&f->request->named_roots, root->text) ||
+	       is_read_within(f, root, true);
 }
 
 /* It is writable only because somebody stands there: in one of the system's folders, as root,
@@ -346,7 +366,8 @@ static void add_roots(struct files *f)
 	for (size_t i = 0; i < write->n; i++) {
 		const char *path = write->items[i].text.s;
 
-		if (!is_named(f, &write->items[i]))
+		if (!files_is_named(f, &write->items[i]) &&
+		    !is_read_within(f, &write->items[i], false))
 			keep_root(f, path);
 		add_root(f, f->plan->kept_root == path ? MOUNT_RO : MOUNT_RW, path);
 	}

@@ -346,7 +346,8 @@ static bool is_absent(const struct files *f, const char *path)
 	return false;
 }
 
-/* The first root of the list that is this place or lies in it; or NULL. */
+/* The first root that the operator named and that is this place or lies in it; or NULL.  One
+ * of an untrusted policy is no word about a credential. */
 static const char *find_root_in(const struct files *f, const char *path)
 {
 	static const enum field_id ids[] = { F_FILES_READ, F_FILES_WRITE };
@@ -355,7 +356,8 @@ static const char *find_root_in(const struct files *f, const char *path)
 		const struct field_value *roots = files_list(f, ids[i]);
 
 		for (size_t k = 0; k < roots->n; k++)
-			if (path_within(roots->items[k].text.s, path))
+			if (files_is_named(f, &roots->items[k]) &&
+			    path_within(roots->items[k].text.s, path))
 				return roots->items[k].text.s;
 	}
 	return NULL;

@@ -32,6 +32,9 @@ bool files_has_word(const struct files *f, enum field_id id, const char *word);
 /* Is the path a root of the list, or below one? */
 bool files_is_within(const struct files *f, enum field_id id, const char *path);
 
+/* Did the operator name this root: by an option, or in a policy that is named or trusted? */
+bool files_is_named(const struct files *f, const struct item *root);
+
 /* The set of files.protect that holds a place of which a part, or which, is this; or NULL. */
 const char *files_find_set(struct files *f, const char *path);
 

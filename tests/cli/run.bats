@@ -1286,6 +1286,32 @@ trust_place() {
 	rm -r cordon.toml secret sub
 }
 
+@test "a found policy that narrows a root opens nothing that the root does not show" {
+	trust_place
+	cd "$HOME"
+	# In a home, by name or by a root inside one that an option gives.
+	for text in 'write = [".ssh"]' 'write = [".", ".ssh"]' 'read = [".ssh"]' 'read = [".ssh/id"]' \
+		'write = []\nread = [".ssh"]'; do
+		printf "[files]\n$text\n" >cordon.toml
+		for options in "" "-w $HOME" "-r $HOME"; do
+			# shellcheck disable=SC2086
+			run "$cordon" run $options -- cat .ssh/id
+			[ "$status" -ne 0 ]
+			[[ "$output" != *KEY* ]]
+		done
+	done
+	# The operator's word about the same root holds.
+	printf '[files]\nwrite = [".ssh"]\n' >cordon.toml
+	run --separate-stderr "$cordon" run --policy cordon.toml -- cat .ssh/id
+	[ "$output" = KEY ]
+	# A policy that lies in a folder of credentials is no word about it.
+	printf '[files]\nwrite = ["."]\n' >.ssh/cordon.toml
+	run sh -c 'cd .ssh && exec "$0" run -- cat id' "$cordon"
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"where credentials are"* ]]
+	rm .ssh/cordon.toml cordon.toml
+}
+
 @test "what a dialect opens by its silence it opens when it is trusted" {
 	trust_place
 	rm cordon.toml

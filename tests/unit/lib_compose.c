@@ -233,7 +233,7 @@ static void test_options_open_beside_a_found_policy(void)
 	HAS("network.allow c.example --allow-host\n");
 	HAS_NOT("network.allow a.example");
 	HAS("files.write /x -w\n");
-	HAS("files.write T/p T/p/cordon.toml:2:10\n");
+	HAS("files.write T/p default\n");
 	HAS_NOT("files.write /a");
 	HAS("env.set A=2 --env\n");
 	is_int(explain(TIGHTEN("network.mode", "public")), 0, "%s", why);
