@@ -1292,7 +1292,7 @@ trust_place() {
 	# In a home, by name or by a root inside one that an option gives.
 	for text in 'write = [".ssh"]' 'write = [".", ".ssh"]' 'read = [".ssh"]' 'read = [".ssh/id"]' \
 		'write = []\nread = [".ssh"]'; do
-		printf "[files]\n$text\n" >cordon.toml
+		printf '[files]\n%b\n' "$text" >cordon.toml
 		for options in "" "-w $HOME" "-r $HOME"; do
 			# shellcheck disable=SC2086
 			run "$cordon" run $options -- cat .ssh/id
