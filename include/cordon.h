@@ -299,7 +299,7 @@ struct cordon_trials {
 	void *tell_arg;
 	bool own_process;			/* as for a session */
 	/* Processes that the command of a phase leaves are killed when the command ends,
-	 * whatever the task says. */
+	 * also where the task says keep_processes = true. */
 	bool end_leftovers;
 };
 #define CORDON_TRIALS	{ sizeof(struct cordon_trials), NULL, 0, NULL, NULL, NULL, NULL, 0, NULL, \
